@@ -28,7 +28,10 @@ func (s *Service) NewBudget(o budget.Options, files *Files) (*budget.Budget, err
 		return nil, err
 	}
 	o.NoNames = s.Getenv(storeNamesVariable) == "0"
-	o.Store, err = s.openStore(s.Log, files)
+	o.Store, err = s.openStore(budget.StoreOptions{
+		Log:            s.Log,
+		RefusesWithout: o.RefuseWithoutStore,
+	}, files)
 	return budget.New(o), err
 }
 

@@ -12,21 +12,22 @@ import (
 // ConfiguredStore returns the store that the environment names, or nil if it names none. The store
 // does not log. The error is about its URL.
 func (s *Service) ConfiguredStore() (*budget.Store, error) {
-	return s.openStore(slog.New(slog.DiscardHandler), &Files{}) // not followed
+	silent := budget.StoreOptions{Log: slog.New(slog.DiscardHandler)}
+	return s.openStore(silent, &Files{}) // not followed
 }
 
-// openStore returns the store that the environment names, or nil if it names none. If the URL is in
-// a file, files follows its changes. The redactor learns the password. The error is about the URL.
-func (s *Service) openStore(log *slog.Logger, files *Files) (*budget.Store, error) {
+// openStore returns the store that the environment names, or nil if it names none. It sets how o
+// connects. If the URL is in a file, files follows its changes. The redactor learns the password.
+// The error is about the URL.
+func (s *Service) openStore(o budget.StoreOptions, files *Files) (*budget.Store, error) {
 	raw, path, err := s.ReadSecret("MCP_STORE_URL")
 	if err != nil || path+raw == "" {
 		return nil, err
 	}
 
-	store := budget.NewStore(httpclient.Roots, log)
-	if s.Dial != nil {
-		store.Dial = s.Dial
-	}
+	o.Roots = httpclient.Roots
+	o.Dial = s.Dial
+	store := budget.NewStore(o)
 	passwords := s.Redactor.NewSource()
 	accept := func(raw string) error {
 		u, err := store.SetURL(strings.Trim(raw, "\ufeff \t\r\n"))
@@ -35,7 +36,7 @@ func (s *Service) openStore(log *slog.Logger, files *Files) (*budget.Store, erro
 		}
 		password, _ := u.User.Password()
 		passwords.Set(password)
-		log.Info("the limits of people are in a store", "host", u.Host)
+		o.Log.Info("the limits of people are in a store", "host", u.Host)
 		return nil
 	}
 	if path != "" {

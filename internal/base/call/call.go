@@ -43,7 +43,7 @@ type Call struct {
 	// request, unless the status says that the API has begun nothing.
 	WaitDeadline time.Time
 
-	Used
+	Used // what the responses have used is in Used.Reported, such as c.Usage
 }
 
 // Used is what is known of a call so far, even if it fails: what it has used, and what later steps

@@ -9,7 +9,8 @@ import (
 
 // If the client of a call leaves or cancels, the context of the call ends with context.Canceled or,
 // over stdio, with the error of the connection as the cause. These are the other causes.
-// docs/architecture.md has what follows from each (How a call ends).
+// docs/architecture.md has what follows from each (How a call ends). Names and words that users
+// read have the spelling of MCP, cancelled; kinds have that of Go and OpenAI, canceled.
 var (
 	// ErrCancelled: its client cancels it over HTTP with another request. A call that was just
 	// detached, and whose id the client has not got yet, ends, too.

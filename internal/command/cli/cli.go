@@ -58,7 +58,7 @@ type app struct {
 	listen func(address string) (net.Listener, error)
 
 	// The flags and the command set the fields below, and newService completes the options.
-	// LogFormat is also the format of lines that are not of the log: "" is text.
+	// options.LogFormat is also the format of lines that are not of the log: "" is text.
 	config            config.Flags
 	options           service.Options
 	offlineWithoutKey bool // without a key loadService uses the offline API, for smoke

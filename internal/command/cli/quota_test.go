@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -20,8 +18,7 @@ import (
 // asked once.
 func usedStore(t *testing.T) string {
 	server := redistest.New(t)
-	store := budget.NewStore(func(context.Context) (*x509.CertPool, error) { return nil, nil },
-		slog.New(slog.DiscardHandler))
+	store := budget.NewStore(budget.StoreOptions{Log: slog.New(slog.DiscardHandler)})
 	url := "redis://" + server.Address
 	_, err := store.SetURL(url)
 	if err != nil {

@@ -333,11 +333,7 @@ func TestRestart(t *testing.T) {
 				}
 				return answer, err
 			}
-			store := budget.NewStore(nil, slog.New(slog.DiscardHandler))
-			_, err := store.SetURL("redis://store")
-			if err != nil {
-				t.Fatal(err)
-			}
+			var store *budget.Store
 			restarted := func(o *Options) {
 				o.Detach.BackgroundAPI.Fetch = fetch
 				o.Budget = budget.New(budget.Options{
@@ -346,7 +342,14 @@ func TestRestart(t *testing.T) {
 				})
 			}
 			inSession(t, func(p *peer) {
-				store.Dial = redistest.Passing(p.T, 0)
+				store = budget.NewStore(budget.StoreOptions{
+					Log:  slog.New(slog.DiscardHandler),
+					Dial: redistest.Passing(p.T, 0),
+				})
+				_, err := store.SetURL("redis://store")
+				if err != nil {
+					p.Fatal(err)
+				}
 				id := p.start(tt.Query)
 				time.Sleep(time.Second)
 				p.server.Close()

@@ -27,8 +27,8 @@ func TestTools(t *testing.T) {
 }
 
 // The READMEs list the arguments of each tool, and say how many tokens the definitions take:
-// o200k_base, an encoding of OpenAI's models, has one for 4.44 bytes of their names, descriptions and
-// schemas.
+// o200k_base, an encoding of OpenAI's models, has one for 4.44 bytes of their names, descriptions
+// and schemas.
 func TestReadme(t *testing.T) {
 	for _, file := range []string{"../../../README.md", "../../../README.ja.md"} {
 		b, err := os.ReadFile(file)

@@ -330,7 +330,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 }
 
 // awaitNamedAndKept waits until the API has named the response of a task, during a retry for
-// nameTimeout at most, and reports whether the task works and no GET says that the response is
+// nameTimeout at most, and reports whether the task is working and no GET says that the response is
 // lost. It makes no GET if wasAsked says that one has asked before, and did not say so.
 func (ts *Tasks) awaitNamedAndKept(t *Task, wasAsked bool) bool {
 	// Without any name the task cannot go on. With that of an earlier attempt it can: then the wait

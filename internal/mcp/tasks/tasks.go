@@ -170,7 +170,8 @@ const (
 	apiPollInterval   = 5 * time.Second // a request of the client makes one to the API
 )
 
-// State is the state of a task. A task without an answer and without an error still works.
+// State is the state of a task. A task without an answer and without an error is
+// working, as MCP calls it.
 type State struct {
 	Updated time.Time // the end of the task, or when a working task was looked at
 	Message string    // the progress of a working task; may be ""
@@ -183,7 +184,7 @@ func (s State) IsWorking() bool {
 	return s.Answer == nil && s.Err == nil
 }
 
-// newTask returns a task that works.
+// newTask returns a working task.
 func newTask(tool, personID string, created time.Time) *Task {
 	return &Task{
 		Tool:     tool,

@@ -34,6 +34,8 @@ const (
 	maxGetWait = 30 * time.Second // the longest wait before the next GET that the API may ask for
 )
 
+const asObject = false // a GET asks for the state of the response, and not for its stream
+
 // background is what is known about a response that the API may run in the background.
 type background struct {
 	requested bool     // the request has background: true
@@ -84,7 +86,7 @@ func (cl *Client) Get(
 		model:     model,
 		include:   include,
 	})
-	r, failure := cl.getOrConfirmLost(ctx, acc, false)
+	r, failure := cl.getOrConfirmLost(ctx, acc, asObject)
 	if r == nil {
 		return nil, failure
 	}
@@ -177,7 +179,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 func (cl *Client) getCancelled(ctx context.Context, c *call.Call, b background) *call.Response {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
-	r, failure := cl.getOnce(ctx, cl.newAccumulator(c, b), false) // logs an error
+	r, failure := cl.getOnce(ctx, cl.newAccumulator(c, b), asObject) // logs an error
 	if failure != nil || r.IsRunning() {
 		return nil
 	}
@@ -307,12 +309,12 @@ func (cl *Client) getOrConfirmLost(
 		return r, failure
 	}
 	_ = sleep(ctx, lostWait) // if ctx has ended, the GET fails at once
-	return cl.getOnce(ctx, acc, false)
+	return cl.getOnce(ctx, acc, asObject)
 }
 
 // getOnce makes one GET of the response of acc: for getOrConfirmLost, or for the usage after a
-// cancellation. If the response has failed, getOnce returns both. If the GET does not find it, the
-// error has ResponseLost set.
+// cancellation. If the response has failed, getOnce returns it and its error. If the GET does not
+// find it, the error has ResponseLost set.
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,

@@ -43,7 +43,7 @@ var searchSources = []string{"web_search_call.action.sources"}
 
 // request builds the request for q with the profile of a tool. llm.Client adds what all requests
 // have in common, and leaves out what the model does not take. If q has no domains, the configured
-// ones apply: a call must not lift EnforceDomains.
+// ones apply: without any, EnforceDomains would have nothing to enforce.
 func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Question) call.Request {
 	a.logRequest(ctx, tool, p.ModelSettings)
 	if len(q.Domains) == 0 {

@@ -92,12 +92,9 @@ type Budget struct {
 // SetPersonLimits sets the limits of single people from now on.
 func (b *Budget) SetPersonLimits(p PersonLimits) { b.personLimits.Store(&p) }
 
-// New returns a Budget. It sets what the log of o.Store says while the store fails.
+// New returns a Budget.
 func New(o Options) *Budget {
 	o.Location = cmp.Or(o.Location, time.UTC)
-	if o.RefuseWithoutStore && o.Store != nil {
-		o.Store.whileFailing = "calls that have a limit are refused"
-	}
 	b := &Budget{
 		Options:     o,
 		local:       newLocalBuckets(time.Now),

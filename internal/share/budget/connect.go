@@ -97,7 +97,7 @@ func (s *Store) connect(
 	u.Scheme = "redis"
 	u.RawQuery = ""
 	open := func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := s.Dial(ctx, network, address)
+		conn, err := s.options.Dial(ctx, network, address)
 		if err == nil && overTLS {
 			conn, err = s.handshake(ctx, conn, u.Hostname())
 		}
@@ -125,7 +125,7 @@ func withoutArguments(err error) error {
 
 // handshake does the TLS handshake on a connection. After an error the connection is closed.
 func (s *Store) handshake(ctx context.Context, plain net.Conn, host string) (net.Conn, error) {
-	roots, err := s.roots(ctx)
+	roots, err := s.options.Roots(ctx)
 	if err != nil {
 		_ = plain.Close()
 		return nil, err

@@ -141,7 +141,7 @@ func TestCluster(t *testing.T) {
 func waitFor(t *testing.T, node *redistest.Server, want string) {
 	t.Helper()
 	eventually(t, node.Address+" answers "+want, func() bool {
-		_, err := redis.String(node.Do("SET", NewStore(nil, nil).fullKey("x"), 1))
+		_, err := redis.String(node.Do("SET", NewStore(StoreOptions{}).fullKey("x"), 1))
 		return err == nil && want == "OK" || err != nil && strings.HasPrefix(err.Error(), want)
 	})
 }

@@ -111,7 +111,7 @@ func newShared(t *testing.T, server *redistest.Server) *shared {
 	}
 	for range 3 {
 		r := idleReplica(t, "redis://"+server.Address, ofResponses)
-		r.Store.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		r.Store.options.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
 			return losing{conn, &s.loses, s.late}, err
 		}

@@ -71,7 +71,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	}
 	toStore, storeReply := t.settleInStore(withoutOthers, end)
 	if storeReply.isDecided() { // its buckets have the calls of all processes
-		changes, r = toStore.buckets, storeReply
+		changes, r = toStore.buckets, storeReply // without shares if a mark refuses the change
 	}
 
 	b.noteNear(t.nearWords, t.person, changes, r.shares)

@@ -41,17 +41,9 @@ var codedError = text.LazyRegexp(`^(ERR )?([A-Z]{4,}|OOM) `)
 // succeeds. An error does not tell whether the script ran. So only changes with a mark are sent
 // again: the mark refuses a change that the store has made.
 type Store struct {
-	// Dial connects. It may be replaced before SetURL.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-
-	// ObserveUse, if not nil, is called after each use, which is a run of the script, probes
-	// included: took is how long it took, and beginsToFail whether the store began to fail with it.
-	// It may be set before the first use.
-	ObserveUse func(took time.Duration, beginsToFail bool)
-
-	roots      func(context.Context) (*x509.CertPool, error)
+	options    StoreOptions
 	sessions   tls.ClientSessionCache // of TLS: a crowd of connections resumes one
-	log        *slog.Logger
+	observer   atomic.Pointer[func(took time.Duration, beginsToFail bool)]
 	url        atomic.Pointer[url.URL]
 	pool       atomic.Pointer[redis.Pool]
 	failing    atomic.Bool
@@ -61,31 +53,46 @@ type Store struct {
 	// of a redis.Pool would panic if the pool is closed during a wait.
 	inFlight chan struct{}
 
-	whileFailing string // words for the log: which limits hold while it fails
-
 	mu      sync.Mutex      // guards the fields below
 	pending []storeChange   // that the store has missed, at most maxPending
 	logged  map[string]bool // kinds of lines of the log; see isFirstLine
 }
 
-// NewStore returns a Store, which needs a URL before its first use. roots returns the root
-// certificates for TLS; a nil pool is that of the system.
-func NewStore(
-	roots func(context.Context) (*x509.CertPool, error), log *slog.Logger,
-) *Store {
+// StoreOptions configure a Store.
+type StoreOptions struct {
+	// Roots returns the root certificates for TLS. A nil pool is that of the system.
+	Roots func(context.Context) (*x509.CertPool, error)
+
+	// Dial connects; nil is DialContext of a net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	Log *slog.Logger
+
+	// RefusesWithout is RefuseWithoutStore of the Budget, for the log.
+	RefusesWithout bool
+}
+
+// NewStore returns a Store, which needs a URL before its first use.
+func NewStore(o StoreOptions) *Store {
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
 	s := &Store{
-		Dial:     new(net.Dialer).DialContext,
-		roots:    roots,
+		options:  o,
 		sessions: tls.NewLRUClientSessionCache(1),
-		log:      log,
 		inFlight: make(chan struct{}, maxScripts),
 		logged:   map[string]bool{},
-
-		whileFailing: "they are those of this replica",
 	}
+	s.SetObserver(func(time.Duration, bool) {})
 	s.url.Store(&url.URL{})
 	s.pool.Store(&redis.Pool{})
 	return s
+}
+
+// SetObserver sets what is called from now on after each use, which is a run of the script, probes
+// included: took is how long it took, and beginsToFail whether the store began to fail with it.
+func (s *Store) SetObserver(observe func(took time.Duration, beginsToFail bool)) {
+	s.observer.Store(&observe)
 }
 
 // IsFailing reports whether there is a store, and it fails.
@@ -129,14 +136,14 @@ func (s *Store) noteWorking(ctx context.Context) {
 	if s.IsFailing() {
 		s.forgetLogged()
 		s.failing.Store(false)
-		s.log.Info("the store of the limits works again")
+		s.options.Log.Info("the store of the limits works again")
 	}
 	if !s.needsProbe.CompareAndSwap(true, false) {
 		return
 	}
 	found := s.Check(ctx)
 	if found.DropsKeys {
-		s.log.Warn("the store of the limits "+DropsWarning,
+		s.options.Log.Warn("the store of the limits "+DropsWarning,
 			"policy", found.EvictionPolicy, "hint", DropsHint)
 	}
 }
@@ -164,11 +171,7 @@ func (s *Store) runScript(change storeChange) reply {
 	defer cancel()
 	fails := false
 	began := time.Now()
-	defer func() {
-		if s.ObserveUse != nil {
-			s.ObserveUse(time.Since(began), fails)
-		}
-	}()
+	defer func() { (*s.observer.Load())(time.Since(began), fails) }()
 
 	pool := s.pool.Load()
 	conn, _ := pool.GetContext(ctx) // after an error Do returns it, too
@@ -218,11 +221,15 @@ func (s *Store) logFailure(ctx context.Context, err error) {
 		return
 	}
 
-	log := s.log.With("err", err)
+	log := s.options.Log.With("err", err)
 	if hint != "" {
 		log = log.With("hint", s.Hint(ctx, err))
 	}
-	log.Warn("the store of the limits fails: until it works, " + s.whileFailing)
+	whileFailing := "they are those of this replica"
+	if s.options.RefusesWithout {
+		whileFailing = "calls that have a limit are refused"
+	}
+	log.Warn("the store of the limits fails: until it works, " + whileFailing)
 }
 
 // runScriptOn runs take.lua on a connection. The error is a redis.Error if the store returned it.

@@ -79,7 +79,11 @@ func newReplica(t *testing.T, url string, o Options) *replica {
 func idleReplica(t *testing.T, url string, o Options) *replica {
 	t.Helper()
 	r := &replica{}
-	o.Store = NewStore(noRoots, slog.New(slog.NewTextHandler(&r.log, nil)))
+	o.Store = NewStore(StoreOptions{
+		Roots:          noRoots,
+		Log:            slog.New(slog.NewTextHandler(&r.log, nil)),
+		RefusesWithout: o.RefuseWithoutStore,
+	})
 	_, err := o.Store.SetURL(url)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +141,7 @@ func listen(t *testing.T, serve func(net.Conn)) (address string) {
 // size. Of others, each pair is a part of a command and the reply to that.
 func replying(t *testing.T, url string, size int, said []byte, others ...string) *replica {
 	r := idleReplica(t, url, Options{})
-	r.Store.Dial = func(context.Context, string, string) (net.Conn, error) {
+	r.Store.options.Dial = func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		t.Cleanup(func() { client.Close() })
 		go replyAll(server, size, said, others...)
@@ -222,7 +226,7 @@ func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 2 * scriptTimeout / 5
 		r := idleReplica(t, "redis://store", perHour(1000))
-		r.Store.Dial = redistest.Passing(t, takes)
+		r.Store.options.Dial = redistest.Passing(t, takes)
 
 		var all sync.WaitGroup
 		began := time.Now()
@@ -249,7 +253,7 @@ func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := idleReplica(t, "redis://store", perHour(1000))
 		dial := redistest.Passing(t, scriptTimeout/2)
-		r.Store.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		r.Store.options.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dial(ctx, network, address)
 			return busyConn{conn}, err
 		}
@@ -263,7 +267,7 @@ func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := idleReplica(t, "redis://store", perHour(1000))
 		var conn net.Conn // the last one
-		r.Store.Dial = func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+		r.Store.options.Dial = func(ctx context.Context, network, address string) (_ net.Conn, err error) {
 			conn, err = redistest.Passing(t, 0)(ctx, network, address)
 			return conn, err
 		}
@@ -280,7 +284,7 @@ func TestIdle(t *testing.T) {
 func TestDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := idleReplica(t, "redis://store", perHour(1000))
-		r.Store.Dial = redistest.Passing(t, 0)
+		r.Store.options.Dial = redistest.Passing(t, 0)
 		for before := range 2 {
 			r.Store.failing.Store(true)
 			for _, n := range []int{maxPending, 2} {
@@ -302,7 +306,7 @@ func TestPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 3 * scriptTimeout / 5
 		r := idleReplica(t, "redis://store", perHour(1000))
-		r.Store.Dial = redistest.Passing(t, takes)
+		r.Store.options.Dial = redistest.Passing(t, takes)
 		r.Store.failing.Store(true)
 		for i := range maxPending {
 			r.SettleResponse(reading(1000), fmt.Sprint("resp_", i))
@@ -401,7 +405,7 @@ func TestReplyTLS(t *testing.T) {
 
 	for _, scheme := range []string{"rediss", "valkeys"} {
 		r := idleReplica(t, scheme+"://"+address, Options{})
-		r.Store.roots = func(context.Context) (*x509.CertPool, error) {
+		r.Store.options.Roots = func(context.Context) (*x509.CertPool, error) {
 			pool := x509.NewCertPool()
 			pool.AddCert(server.Certificate())
 			return pool, nil
@@ -502,7 +506,7 @@ func TestPrefix(t *testing.T) {
 }
 
 func TestURL(t *testing.T) {
-	s := NewStore(noRoots, nil)
+	s := NewStore(StoreOptions{})
 	for _, row := range compare.Table(t, "urls", 2) {
 		_, err := s.SetURL(row[1])
 		isAccepted := err == nil

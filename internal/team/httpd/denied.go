@@ -50,8 +50,8 @@ func (d *Denied) Set(data string) error {
 	entries := map[string]bool{}
 	for i, line := range lineEnd().Split(data, -1) {
 		entry := strings.Trim(line, "\ufeff \t")
-		isNoHolder := len(d.issuers) == 0 && (strings.ContainsAny(entry, " :") || !isName(entry))
-		if isNoHolder || notEntry().MatchString(entry) {
+		cannotBeHolder := len(d.issuers) == 0 && (strings.ContainsAny(entry, " :") || !isName(entry))
+		if cannotBeHolder || notEntry().MatchString(entry) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)
 		}
 		issuer, _, isPair := strings.Cut(entry, " ")

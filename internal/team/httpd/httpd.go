@@ -49,7 +49,7 @@ const (
 type Options struct {
 	// ServerOptions configure the MCP server, with People, Budget and Observe set. The bounds of
 	// calls bound requests, too: twice as many requests are accepted, since as many calls may wait
-	// as run. Any further request is refused. Serve counts the calls that Observe gets for
+	// as run. Any further request is rejected. Serve counts the calls that Observe gets for
 	// /metrics, too.
 	ServerOptions server.Options
 

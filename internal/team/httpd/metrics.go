@@ -82,7 +82,8 @@ func newMetricSet(o Options) *metricSet {
 	return m
 }
 
-// observing returns the options of a server whose calls and store m observes, too.
+// observing returns the options of a server whose calls m observes, too. It makes m the observer of
+// the store.
 func (m *metricSet) observing(o server.Options) server.Options {
 	observe := o.Observe
 	o.ObserveStart = m.observeStart
@@ -91,7 +92,7 @@ func (m *metricSet) observing(o server.Options) server.Options {
 		observe(end)
 	}
 	if o.Budget.Store != nil {
-		o.Budget.Store.ObserveUse = m.observeStore
+		o.Budget.Store.SetObserver(m.observeStore)
 	}
 	return o
 }

@@ -80,11 +80,13 @@ func TestFirstPage(t *testing.T) {
 
 // A use of the store has its time on the page, and the use after which the store fails is counted.
 func TestStoreMetrics(t *testing.T) {
-	store := budget.NewStore(nil, slog.New(slog.DiscardHandler))
-	store.Dial = func(context.Context, string, string) (net.Conn, error) {
-		time.Sleep(150 * time.Millisecond)
-		return nil, errors.New("unreachable")
-	}
+	store := budget.NewStore(budget.StoreOptions{
+		Log: slog.New(slog.DiscardHandler),
+		Dial: func(context.Context, string, string) (net.Conn, error) {
+			time.Sleep(150 * time.Millisecond)
+			return nil, errors.New("unreachable")
+		},
+	})
 	_, err := store.SetURL("redis://store")
 	if err != nil {
 		t.Fatal(err)
