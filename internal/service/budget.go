@@ -82,7 +82,8 @@ func (s *Service) FollowPersonLimits(
 }
 
 // checkPrices returns an error that names the models without a price, if a limit in USD needs the
-// prices: with --offline, too, which is for trying a configuration.
+// prices. With --offline, which is for trying a configuration, it checks those of its models, too,
+// although the answers of the fake API cost nothing.
 func (s *Service) checkPrices(needed bool) error {
 	if !needed {
 		return nil

@@ -67,8 +67,8 @@ type Service struct {
 	Answerer     *answer.Answerer
 	StartCommand string // command that starts the program, for hints
 
-	// effective is Config or, with Offline, a copy with the URL and the key of the fake API.
-	// Requests are sent by it; all other settings are the same in both.
+	// effective is Config or, with Offline, the copy of Config.Offline for the fake API. Requests
+	// are sent by it.
 	effective *config.Config
 
 	keys    *keyring // the API key, and those that seal the ids of tasks

@@ -34,6 +34,25 @@ func TestTour(t *testing.T) {
 	}
 }
 
+// The pages for maintainers name methods and fields that exist.
+func TestNamedCode(t *testing.T) {
+	source := readAll(t, "")
+	exists := find(declaration, source)
+	for _, page := range []string{"docs/architecture.md", "docs/adding.md"} {
+		names := find(`\b([A-Z][a-z]\w*\.\w+)`, read(t, page))
+		if len(names) < 20 {
+			t.Errorf("%s names %d, want more", page, len(names))
+		}
+		for _, name := range names {
+			typ, member, _ := strings.Cut(name, ".")
+			isField := find(`(?m)^\t(`+member+`) +\S`, source) != nil
+			if !slices.Contains(exists, typ+member) && !isField {
+				t.Errorf("%s names %s, which does not exist", page, name)
+			}
+		}
+	}
+}
+
 // A package comment that lists the files of its package lists all of them. Those of one system have
 // the name of another file, and _*.
 func TestFileLists(t *testing.T) {

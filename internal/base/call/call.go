@@ -28,7 +28,7 @@ type Call struct {
 	Tool   string // the name of the tool, and of its profile
 	App    string // name and version of the client program; "": not known
 
-	Began time.Time // when the MCP server read its request
+	Began time.Time // when the MCP server read its request; zero for a command such as ask
 
 	// Traceparent is sent as a header of each request to the API, which links the request to the
 	// caller's trace (https://www.w3.org/TR/trace-context); "": none.

@@ -38,7 +38,7 @@ var (
 	// KindBlocked: the API has blocked the person by their safety_identifier.
 	KindBlocked = newKind("blocked", "PermissionDeniedError", "blocked", forOperator)
 
-	// KindNotFound: 404, but not for the model.
+	// KindNotFound: 404, but not for the model, or 501.
 	KindNotFound = newKind("not found", "NotFoundError", "not_found", forOperator)
 
 	// KindAPIQuota: credit or budget is used up.
@@ -50,7 +50,7 @@ var (
 	// KindBadRequest: 400, 422 and other 4xx.
 	KindBadRequest = newKind("request refused", "BadRequestError", "parameter", forOperator)
 
-	// KindServer: 408, 409, 5xx, or a response that failed with a server error.
+	// KindServer: 408, 409, 5xx except 501, or a response that failed with a server error.
 	KindServer = newKind("server error", "InternalServerError", "server", temporary)
 
 	// KindTimeout: the deadline of the context passed.

@@ -57,7 +57,7 @@ type app struct {
 	// listen and options.Dial reach the network, in place of which tests have one in memory.
 	listen func(address string) (net.Listener, error)
 
-	// The flags and the command set the fields below, and newService completes the options.
+	// The flags and the command set the fields below. newService completes a copy of the options.
 	// options.LogFormat is also the format of lines that are not of the log: "" is text.
 	config            config.Flags
 	options           service.Options
@@ -232,8 +232,8 @@ func (a *app) newService(cfg *config.Config, warnings []string) (*service.Servic
 }
 
 // newServerOptions returns the options of an MCP server that both transports share. detach and
-// quotas have the fields that differ by transport: OverHTTP and EOF, DefaultID and
-// RefuseWithoutStore.
+// quotas have those of their fields that differ by transport: OverHTTP and EOF, DefaultID and
+// RefuseWithoutStore. The caller sets other options of its transport in o.
 func (a *app) newServerOptions(
 	s *service.Service, files *service.Files, detach server.DetachOptions, quotas budget.Options,
 ) (o server.Options, err error) {

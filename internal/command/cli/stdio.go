@@ -144,7 +144,8 @@ func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 		Undelivered: srv.CancelUndelivered,
 	}
 
-	err = runSession(ctx, srv, t, files.Follow, o.Budget.Store.Probe) // which returns at once without a store
+	// Without a store, Probe returns at once.
+	err = runSession(ctx, srv, t, files.Follow, o.Budget.Store.Probe)
 	switch {
 	case ctx.Err() != nil || isClosed(err): // so a client ends a session: 0, not 130 or 141
 		return nil

@@ -83,12 +83,14 @@ type BackgroundAPI struct {
 	KeepTime time.Duration // how long the API keeps an answer after the time limit of its call
 }
 
-// Tasks are the detached tasks of this process, and those of other processes whose ids this process
-// has opened.
+// Tasks are the calls of this process, and those of other processes that it has been asked for.
 type Tasks struct {
 	options Options
-	mu      sync.Mutex       // guards known, and fields of localCall
-	known   map[string]*Task // by ID
+	mu      sync.Mutex // guards known, and fields of localCall
+
+	// known has the detached tasks of this process, and those of other processes whose ids this
+	// process has opened, by ID.
+	known map[string]*Task
 }
 
 // New returns Tasks that know no task.

@@ -34,7 +34,13 @@ const (
 	maxGetWait = 30 * time.Second // the longest wait before the next GET that the API may ask for
 )
 
-const asObject = false // a GET asks for the state of the response, and not for its stream
+// getForm is what a GET asks for.
+type getForm bool
+
+const (
+	asObject getForm = false // the state of the response
+	asStream getForm = true  // the events after the last one
+)
 
 // background is what is known about a response that the API may run in the background.
 type background struct {
@@ -240,9 +246,9 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			final.NoRetry = true
 			return x.endEarly(ctx, acc, &final)
 		}
-		resume := false // ask for the rest of the stream; else for the state of the response
+		form := asObject
 		if streamBroke {
-			resume = mayResume(failure, progress)
+			form = getForm(mayResume(failure, progress))
 			x.call.Emit(call.Reconnecting{})
 		}
 
@@ -251,8 +257,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return x.endEarly(ctx, acc, x.client.attemptError(ctx, err, 1))
 		}
 		var r *call.Response
-		r, failure = x.client.getOrConfirmLost(ctx, acc, resume)
-		streamBroke = resume && failure != nil
+		r, failure = x.client.getOrConfirmLost(ctx, acc, form)
+		streamBroke = form == asStream && failure != nil
 		switch {
 		case failure == nil && !acc.runsAtAPI():
 			return r, nil
@@ -265,7 +271,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return r, err
 		case failure.ResponseLost, !acc.runsAtAPI():
 			return nil, failure
-		case ctx.Err() != nil, !resume && failure.Kind == call.KindFailed: // too large, for example
+		case ctx.Err() != nil, form == asObject && failure.Kind == call.KindFailed: // too large, for example
 			return x.endEarly(ctx, acc, failure)
 		}
 	}
@@ -302,9 +308,9 @@ func canWait(ctx context.Context, retryAfter time.Duration) bool {
 // response counts as lost only if a second GET does not find it either: the API may not see a new
 // response at once, and a proxy may have restarted.
 func (cl *Client) getOrConfirmLost(
-	ctx context.Context, acc *accumulator, stream bool,
+	ctx context.Context, acc *accumulator, form getForm,
 ) (*call.Response, *call.APIError) {
-	r, failure := cl.getOnce(ctx, acc, stream)
+	r, failure := cl.getOnce(ctx, acc, form)
 	if failure == nil || !failure.ResponseLost {
 		return r, failure
 	}
@@ -318,7 +324,7 @@ func (cl *Client) getOrConfirmLost(
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,
-	stream bool,
+	form getForm,
 ) (*call.Response, *call.APIError) {
 	ctx, closeConn := context.WithCancel(parent)
 	defer closeConn()
@@ -331,10 +337,10 @@ func (cl *Client) getOnce(
 	acc.endTimer = nil
 
 	var resp *http.Response
-	options := append(cl.requestOptions(ctx, acc.call, &resp), acc.background.getOptions(stream)...)
+	options := append(cl.requestOptions(ctx, acc.call, &resp), acc.background.getOptions(form)...)
 	endless := context.WithoutCancel(ctx) // for openai-go; requestOptions ends the request with ctx
 	_, err := cl.service.Get(endless, acc.background.id, responses.ResponseGetParams{}, options...)
-	if stream {
+	if form == asStream {
 		timer.Stop() // after its header a stream may take long: silenceLimit bounds its silence
 	}
 	var r *call.Response
@@ -360,8 +366,8 @@ func (cl *Client) getOnce(
 
 // getOptions returns the query and the header of a GET, for an object or for the stream after the
 // last event.
-func (b *background) getOptions(stream bool) (options []option.RequestOption) {
-	if stream {
+func (b *background) getOptions(form getForm) (options []option.RequestOption) {
+	if form == asStream {
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
 			option.WithQuery("stream", "true"),

@@ -194,8 +194,9 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	return r, err
 }
 
-// countUnreported counts a request that may have used tokens which no response has reported. If the
-// call ends first, the request counts as begun where the API has told nothing yet: a plain response
+// countUnreported counts a request that may have used tokens which no response has reported. It
+// counts as begun if its work has, or if the response goes on after the end of the call. If the
+// call ends first, it also counts as begun where the API has told nothing yet: a plain response
 // tells nothing before its end, and a response in the background may go on without a name.
 func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 	x.call.UnreportedRequests++

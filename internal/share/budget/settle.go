@@ -78,8 +78,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	t.settleOtherResponses(usedByOtherResponses)
-	// An endMark that refuses tells of another process. Without one, a releaseMark refuses what
-	// this process has sent before: the reply was lost.
+	// An endMark that refuses tells of another process of this program. A releaseMark, which only
+	// this process sends, refuses if something else has changed its key.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }

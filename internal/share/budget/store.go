@@ -216,7 +216,7 @@ func (s *Store) forgetLogged() {
 // logFailure logs an error of the store when it begins to fail, and each other cause while it
 // fails: a server that starts again may ask for another password.
 func (s *Store) logFailure(ctx context.Context, err error) {
-	hint, _ := hintOf(err) // whether the store is a Sentinel is asked for a line of the log alone
+	hint, _ := hintOf(err) // s.Hint may ask the store, so it is called only if a line is written
 	if !s.isFirstLine(hint) {
 		return
 	}

@@ -431,13 +431,13 @@ func (t *Ticket) undoAcceptedLocked(person *personState) {
 
 // slowDownLocked makes the queue slower after a refusal:
 //
-//	refused is                       gap                   pause of the queue
-//	the first request                a third of a second   none
-//	one that the queue did not send, the same              the same
-//	or sent before the last refusal
-//	the request after a pause        the same              1.5 times the last pause
-//	any other request                1.25 times as long,   1.5 gaps
-//	                                 if calls wait
+//	refused is                        gap                   pause of the queue
+//	the first request                 a third of a second   none
+//	one that the queue did not send   the same              the same
+//	one sent before the last refusal  the same              the same
+//	the request after a pause         the same              1.5 times the last pause
+//	any other request                 1.25 times as long,   1.5 gaps
+//	                                  if calls wait
 //
 // A pause delays all waiting calls. So after a pause their gaps together are at most maxGap, and
 // the next pause is at most three such gaps.

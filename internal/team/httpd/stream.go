@@ -37,7 +37,7 @@ func (res *response) earlyHeader() http.Header {
 // sendComment begins it, with earlyHeader: the handler may be changing res.header.
 func (res *response) sendComment() {
 	if !res.mu.TryLock() {
-		return // the client is slow to take a write, which sets the timer when it is done
+		return // a slow client takes a write, which sets the timer when it is done, or the result
 	}
 	defer res.mu.Unlock()
 	if res.commentTimer == nil || res.isCancelled() { // the handler has returned, or soon will
