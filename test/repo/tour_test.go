@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"go/token"
 	"path"
 	"regexp"
 	"slices"
@@ -45,7 +46,7 @@ func TestNamedCode(t *testing.T) {
 		}
 		for _, name := range names {
 			typ, member, _ := strings.Cut(name, ".")
-			isField := find(`(?m)^\t(`+member+`) +\S`, source) != nil
+			isField := token.IsExported(member) && find(`(?m)^\t(`+member+`) +\S`, source) != nil
 			if !slices.Contains(exists, typ+member) && !isField {
 				t.Errorf("%s names %s, which does not exist", page, name)
 			}
