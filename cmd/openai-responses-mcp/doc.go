@@ -47,7 +47,7 @@
 //	which access tokens are accepted       oauth    Resource.Verify
 //	which messages reach the SDK           rpc      Methods.Parse
 //	which requests are beyond the bounds   people   Registry.TakeRequest, Registry.TakeBytes
-//	what these get                         httpd    instance.answerBeyondBounds, response.rejectBody
+//	what these get                         httpd    instance.answerBeyondBounds, response.rejectUnread
 //	which calls a quota refuses            budget   Budget.Take
 //	what a call gives back at its end      budget   Taken.Settle
 //	which process counts a call            budget   Taken.Settle, Budget.SettleResponse

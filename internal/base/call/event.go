@@ -71,8 +71,9 @@ type ResponseNamed struct{ ID string }
 // Reconnecting announces that the response goes on although its connection broke.
 type Reconnecting struct{}
 
-// Waiting says that the call waits for the API's rate limit, and how many calls are certainly ahead
-// of it. As people take turns, that is 0 for the first call of each (queue.Queue.Ahead).
+// Waiting says that the call waits for the API's rate limit, not for a slot, and how many calls are
+// certainly ahead of it. As people take turns, that is 0 for the first call of each
+// (queue.Queue.Ahead).
 type Waiting struct{ Ahead int }
 
 // Requesting announces a request that begins after Waiting, or a requery. The first request of a

@@ -63,8 +63,8 @@ func Required[T any](params []byte) *jsonrpc.Error {
 	return Optional[T](params)
 }
 
-// Parse returns the message in data, or an error for the client, with the id null, if data is not a
-// message.
+// Parse returns the message in data, checked as its method asks for, or an error for the client,
+// with the id null, if data is not a message.
 func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 	if !json.Valid(data) {
 		return nil, ParseError("not JSON")

@@ -237,7 +237,7 @@ func (c *conn) writeResponse(m *jsonrpc.Response) (delivered bool, err error) {
 	return true, c.writeLocked(outgoing{
 		ID:     json.RawMessage(req.id.Raw),
 		Result: m.Result,
-		Error:  clientError(req.method, m.Error),
+		Error:  errorForClient(req.method, m.Error),
 	})
 }
 
@@ -344,8 +344,8 @@ type outgoing struct {
 	Error   *jsonrpc.Error  `json:"error,omitempty"`
 }
 
-// clientError returns an error of the SDK or the server as the response to a request shows it.
-func clientError(method string, err error) *jsonrpc.Error {
+// errorForClient returns an error of the SDK or the server as the response to a request shows it.
+func errorForClient(method string, err error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}

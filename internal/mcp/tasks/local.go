@@ -49,8 +49,8 @@ func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 type localCall struct {
 	// Prepare sets these fields.
 	CallOptions
-	began    time.Time // Task.Created on the monotonic clock
-	original call.Call // a copy of the call at its start, for the GET of askWhetherLost
+	began   time.Time // Task.Created on the monotonic clock
+	atStart call.Call // a copy of the call at its start, for the GET of askWhetherLost
 
 	// ref refers to the response that the API has named last. It is nil
 	//   - if the API has named none, or has lost the response;
@@ -113,7 +113,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	t.local = &localCall{
 		CallOptions:   o,
 		began:         time.Now(),
-		original:      *c, // without a sink: the GET of askWhetherLost adds nothing to the call
+		atStart:       *c, // without a sink: the GET of askWhetherLost adds nothing to the call
 		startsChanged: make(chan struct{}),
 	}
 
@@ -377,7 +377,7 @@ func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
 func (ts *Tasks) askWhetherLost(t *Task, ref answer.ResponseRef, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(t.local.ctx, timeout)
 	defer cancel()
-	original := t.local.original
-	_, err := ts.fetchAnswer(ctx, &original, ref)
+	atStart := t.local.atStart
+	_, err := ts.fetchAnswer(ctx, &atStart, ref)
 	return errors.Is(err, answer.ErrResponseLost)
 }

@@ -8,8 +8,10 @@ import (
 )
 
 // localBuckets holds the buckets of this process. Its rules are those of take.lua, which has the
-// same three steps: advance, refuse, change. TestSame compares both. Two rules are only there, for
-// a server that has lost keys, or whose clock was wrong.
+// same three steps: advance, refuse, change. TestSame compares both. Two rules are only there:
+// what a call has reserved is given back only if the store knows the call, because the server may
+// have lost keys; and reservations more than two days ahead are dropped, because its clock may have
+// been wrong.
 type localBuckets struct {
 	clock func() time.Time
 

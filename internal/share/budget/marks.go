@@ -84,4 +84,6 @@ func otherResponsesMark(callName string) mark {
 	}
 }
 
+// callKey returns the key of a call, whose name is random: pseudonym makes it as short as the
+// others.
 func callKey(callName string) string { return "call:" + pseudonym(callName) }

@@ -27,6 +27,8 @@ const (
 	maxScripts    = 64                     // at once, each with a connection
 )
 
+// take.lua makes each change of the store, also those that are not of Take.
+//
 //go:embed take.lua
 var takeSource string
 

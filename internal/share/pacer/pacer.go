@@ -1,8 +1,8 @@
 // Package pacer lets people share the rate limit of an API. A Pacer decides when a request may go
 // out, from how the API answered earlier requests, and when. It sends no requests itself.
 //
-// An API does not say how many requests it accepts. So no call waits until the API refuses a
-// request of its person. From then on the calls of the person wait in a queue, which lets one
+// An API does not say how many requests it accepts. So a call waits only after the API has refused
+// a request of its person. From then on the calls of the person wait in a queue, which lets one
 // request out after each gap. The queue looks for the shortest gap that the API accepts: an
 // accepted request makes the gap shorter, a refused one longer. People take turns in the queue. A
 // person whose requests are all accepted does not wait in it.

@@ -54,7 +54,7 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	err := s.people.TakeRequest(b.personID)
 	if err != nil {
 		if !s.answerBeyondBounds(res, r, err) {
-			res.rejectBody(err)
+			res.rejectUnread(err)
 		}
 		return
 	}
@@ -68,7 +68,7 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	}
 
 	if err != nil {
-		res.rejectBody(err)
+		res.rejectUnread(err)
 		return
 	}
 
@@ -144,8 +144,9 @@ func (b *body) take(n int) error {
 	return err
 }
 
-// rejectBody answers a request that is beyond the bounds, or whose body could not be read.
-func (res *response) rejectBody(err error) {
+// rejectUnread answers a request that was not read to its end: it is beyond the bounds, or its body
+// could not be read.
+func (res *response) rejectUnread(err error) {
 	busy, ok := errors.AsType[*people.BusyError](err)
 	if ok {
 		status := http.StatusTooManyRequests

@@ -282,7 +282,8 @@ func (s *instance) handler() http.Handler {
 	return mux
 }
 
-// IsReserved reports whether path is one of the routes beside Options.Path.
+// IsReserved reports whether path is one of the routes beside Options.Path. Those below
+// /.well-known are not in the form in which package cli accepts a path.
 func IsReserved(path string) bool {
 	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path)
 }
