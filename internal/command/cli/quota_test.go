@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
@@ -18,7 +19,10 @@ import (
 // asked once.
 func usedStore(t *testing.T) string {
 	server := redistest.New(t)
-	store := budget.NewStore(budget.StoreOptions{Log: slog.New(slog.DiscardHandler)})
+	store := budget.NewStore(budget.StoreOptions{
+		Log:     slog.New(slog.DiscardHandler),
+		Timeout: time.Minute, // a busy machine may let the server stand still
+	})
 	url := "redis://" + server.Address
 	_, err := store.SetURL(url)
 	if err != nil {

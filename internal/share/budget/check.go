@@ -26,7 +26,7 @@ type CheckResult struct {
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
 // most 1.5 seconds: 0.5 to connect, and twice that where the store does not know the script yet.
 func (s *Store) Check(ctx context.Context) (found CheckResult) {
-	bounded, cancel := context.WithTimeout(ctx, scriptTimeout)
+	bounded, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	conn, err := s.connectForScripts(bounded)
 	if err == nil {

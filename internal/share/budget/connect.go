@@ -84,7 +84,7 @@ func (s *Store) renewPool(pool *redis.Pool) bool {
 // connection, not a context: one that comes in time counts, however late a busy process reads it.
 func (s *Store) connectForScripts(ctx context.Context) (redis.Conn, error) {
 	return s.connect(ctx, s.url.Load(), scriptReplies,
-		redis.DialReadTimeout(scriptTimeout), redis.DialWriteTimeout(scriptTimeout))
+		redis.DialReadTimeout(s.options.Timeout), redis.DialWriteTimeout(s.options.Timeout))
 }
 
 // connect connects to a URL, with replies of a form. It does TLS itself, as redigo would do it on

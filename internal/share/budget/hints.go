@@ -21,7 +21,7 @@ const sentinelHint = "this is a Sentinel: name the primary that it watches, or b
 var hints string
 
 // Hint returns what to do about an error of the store, or "" if hints.txt has no row for it. It may
-// ask the store whether it is a Sentinel, until ctx ends, for scriptTimeout at most.
+// ask the store whether it is a Sentinel, until ctx ends, for its timeout at most.
 func (s *Store) Hint(ctx context.Context, err error) string {
 	hint, maybeSentinel := hintOf(err)
 	if maybeSentinel && s.isSentinel(ctx) {
@@ -47,7 +47,7 @@ func hintOf(err error) (hint string, maybeSentinel bool) {
 // isSentinel reports whether the store is a Sentinel: only a Sentinel knows the command SENTINEL,
 // and reports its missing argument. Every account gets this answer, also without a password.
 func (s *Store) isSentinel(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, scriptTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	u := *s.url.Load()
 	u.User = nil

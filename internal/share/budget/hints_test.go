@@ -50,6 +50,7 @@ func TestHintsOfConnections(t *testing.T) {
 	} {
 		eventually(t, tt.url+" has the hint "+tt.want, func() bool { // not at once on a busy machine
 			r := idleReplica(t, tt.url, Options{})
+			r.Store.options.Timeout = scriptTimeout
 			r.Store.runScript(probe)
 			return strings.Contains(r.log.buf.String(), tt.want)
 		})

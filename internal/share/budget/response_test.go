@@ -9,6 +9,7 @@ import (
 	"errors"
 	"math"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,8 +59,8 @@ func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) (sum flo
 	return sum
 }
 
-// losing is a connection that loses what is written while loses is set, and does not end then. late
-// gets what sends it after all, and waits for the reply, except for probes.
+// losing is a connection that loses what is written while loses is set, and times out at once, but
+// does not end then. late gets what sends it after all, and waits for the reply, except for probes.
 type losing struct {
 	net.Conn
 	loses *atomic.Bool
@@ -79,6 +80,13 @@ func (l losing) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+func (l losing) Read(p []byte) (int, error) {
+	if l.loses.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return l.Conn.Read(p)
 }
 
 func (l losing) Close() error {

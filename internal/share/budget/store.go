@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -22,7 +23,7 @@ import (
 )
 
 const (
-	scriptTimeout = 500 * time.Millisecond // to connect to the store, and then for each reply
+	scriptTimeout = 500 * time.Millisecond // of a Store, unless it has another Timeout
 	probeInterval = time.Second            // between two probes of a store that fails
 	maxScripts    = 64                     // at once, each with a connection
 )
@@ -68,6 +69,9 @@ type StoreOptions struct {
 	// Dial connects; nil is DialContext of a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+	// Timeout is that of connecting, and then of each reply; 0 is half a second.
+	Timeout time.Duration
+
 	Log *slog.Logger
 
 	// RefusesWithout is RefuseWithoutStore of the Budget, for the log.
@@ -79,6 +83,7 @@ func NewStore(o StoreOptions) *Store {
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
+	o.Timeout = cmp.Or(o.Timeout, scriptTimeout)
 	s := &Store{
 		options:  o,
 		sessions: tls.NewLRUClientSessionCache(1),
@@ -157,7 +162,7 @@ func (s *Store) apply(change storeChange) reply {
 	if s == nil || s.IsFailing() || isEmpty {
 		return reply{}
 	}
-	s.inFlight <- struct{}{} // each use ends: see scriptTimeout
+	s.inFlight <- struct{}{} // each use ends: see StoreOptions.Timeout
 	defer func() { <-s.inFlight }()
 	if s.IsFailing() { // it began to fail during the wait
 		return reply{}
@@ -169,7 +174,7 @@ func (s *Store) apply(change storeChange) reply {
 // server behind them may have become read-only. If SetURL has changed the URL in the meantime, the
 // error is not about the present store, which does not fail.
 func (s *Store) runScript(change storeChange) reply {
-	ctx, cancel := context.WithTimeout(context.Background(), scriptTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
 	defer cancel()
 	fails := false
 	began := time.Now()
