@@ -128,7 +128,7 @@ func (s *Server) Run() error {
 
 // Do sends a command of the default user.
 func (s *Server) Do(command string, args ...any) (any, error) {
-	c, err := redis.Dial("tcp", s.Address, redis.DialConnectTimeout(time.Second))
+	c, err := redis.Dial("tcp", s.Address)
 	if err != nil {
 		return nil, err
 	}
