@@ -345,7 +345,8 @@ func session(t *testing.T, token, env, flags string) string {
 	return strings.Join(seen, "\n")
 }
 
-// served runs serve until use, which is called if it starts, has returned. It returns the log.
+// served runs serve until use, which is called if it starts, and with an issuer when its keys were
+// read, has returned. It returns the log.
 func served(t *testing.T, env []string, flags string, use func(server string)) (log string) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -358,9 +359,14 @@ func served(t *testing.T, env []string, flags string, use func(server string)) (
 		stderr.Close()
 	}()
 
+	ready := "serving MCP on"
+	if strings.Contains(flags, "--oauth-issuer") {
+		ready = "the keys were read"
+	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		log += lines.Text() + "\n"
-		if m := at.FindStringSubmatch(lines.Text()); m != nil {
+		isReady := strings.Contains(lines.Text(), ready)
+		if m := at.FindStringSubmatch(log); m != nil && isReady {
 			use("http://127.0.0.1" + m[1])
 			end()
 		}
