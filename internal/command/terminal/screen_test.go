@@ -49,7 +49,7 @@ func TestStatusLine(t *testing.T) {
 		"retrying (2): rate limited":       {retry},
 		"writing":                          {call.BlockDelta{Text: "a"}},
 	} {
-		t.Run(want, func(t *testing.T) {
+		compare.Bubble(t, want, func(t *testing.T) {
 			var out strings.Builder
 			s := newTestScreen(nil, &out, 40)
 			s.mono = true

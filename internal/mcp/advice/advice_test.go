@@ -28,7 +28,7 @@ func refused(kind call.Kind, status int, message string) *call.APIError {
 func TestAdvise(t *testing.T) {
 	v := advisorFor("https://api.openai.com/v1")
 	for _, row := range compare.Table(t, "advice", 3) {
-		t.Run(row[0], func(t *testing.T) {
+		compare.Bubble(t, row[0], func(t *testing.T) {
 			problem, hint := v.Advise("answer", listed(t, row[0]))
 			compare.Equal(t, "problem", problem, row[1])
 			hint = strings.ReplaceAll(hint, time.Now().Format(time.DateOnly), "TODAY")
