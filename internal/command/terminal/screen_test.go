@@ -65,11 +65,12 @@ func TestStatusLine(t *testing.T) {
 }
 
 // The status line is drawn again while the call runs. It is removed when it ends, and for what
-// others write to stderr.
+// others write to stderr. In the first two seconds there is no line in place of it.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		s := newTestScreen(nil, &out, 80)
+		s.lacksLine = true
 
 		time.Sleep(time.Second)
 		s.StartRefreshing()
