@@ -103,7 +103,7 @@ func (s *script) Cleanup(f func()) { s.Defer(f) }
 //
 //	api STEP...              starts an API with these steps (see apitest.Server.Script)
 //	requests N, aborted N    waits until the API has had N requests and no more, N aborted ones
-//	body N [REGEXP...], headers N [REGEXP...]  prints the body or the headers of request N
+//	body N [REGEXP...], headers N [REGEXP...]  prints the body or the headers of request N, or last
 //	code N ARG...            runs the program and wants exit code N
 //	server [NAME=VALUE...] ARG...  starts a session, after eof; mcp also initializes it
 //	line JSON, frame JSON    sends a message
@@ -350,6 +350,9 @@ func (s *script) want(id string) message {
 }
 
 func (s *script) number(args []string) int {
+	if args[0] == "last" {
+		return len(s.api.Requests())
+	}
 	n, err := strconv.Atoi(args[0])
 	s.Check(err)
 	return n
