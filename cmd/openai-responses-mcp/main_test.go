@@ -367,19 +367,24 @@ var varying = []struct{ from, to string }{
 
 // steady replaces what is different in each run.
 func (s *script) steady(text string) string {
-	now := time.Now().In(time.FixedZone("JST", 9*60*60))
 	text = strings.NewReplacer(
 		s.Getenv("WORK"), "$WORK",
 		version.String(), "BUILD",
 		version.Version, "VERSION",
-		now.Format(time.DateOnly), "TODAY",
-		now.Add(-patience).Format(time.DateOnly), "TODAY", // Midnight may have passed.
-	).Replace(text)
+	).Replace(undated(text))
 
 	for _, v := range varying {
 		text = regexp.MustCompile(v.from).ReplaceAllString(text, v.to)
 	}
 	return text
+}
+
+// undated replaces the date of access.
+func undated(text string) string {
+	now := time.Now().In(time.FixedZone("JST", 9*60*60))
+	text = strings.ReplaceAll(text, now.Format(time.DateOnly), "TODAY")
+	now = now.Add(-patience) // midnight may have passed
+	return strings.ReplaceAll(text, now.Format(time.DateOnly), "TODAY")
 }
 
 // errorOf reads the error in a message.
