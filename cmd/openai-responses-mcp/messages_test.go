@@ -97,13 +97,14 @@ func checkAnswers(t *testing.T, c *client, want string, compared *strings.Replac
 func TestIDs(t *testing.T) {
 	t.Parallel()
 
-	c, _ := serve(t, "always delay=100ms")
+	c, _ := serve(t, "always delay=2s")
 	c.begin()
 
 	const ids = `0, -1, -0, 9007199254740993, 123456789012345678901234, 1.50, 1e3, ` +
 		`"", "1", "a\u0062", "日本", "\ud83d\ude00", "a/b\/c", "<&>", "é\" 1"`
 	for id := range strings.SplitSeq(ids, ", ") {
 		t.Run(id, func(t *testing.T) {
+			t.Parallel()
 			c.line(strings.Replace(withProgress(ask(id, "x")), `"token"`, id, 1))
 			prefix := `{"jsonrpc":"2.0","id":` + id + `,"result":{`
 

@@ -229,11 +229,16 @@ func TestTaskCancelledAtEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			api, env := newAPI(t, "search+slow=1m")
+			api, env := newAPI(t, "always", "search+slow=1m")
 			r := newReplica(t, env, overStdio)
-			r.task("", "cancel", r.research("why"))
+			id := ""
+			for len(id) <= 26 { // the response has no name after 2 s
+				id = r.research("why")
+			}
+			next := api.Arrived() + 1
+			r.task("", "cancel", id)
 			end(r)
-			wantCancel(t, api, 2)
+			wantCancel(t, api, next)
 		})
 	}
 }
@@ -280,7 +285,7 @@ func wantPosts(t *testing.T, api *apitest.Server, n int) {
 // the API.
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()
-	api, env := newAPI(t, "always", "search+slow=1m")
+	api, env := newAPI(t, "always", "search+slow=5s") // a silent stream would be asked for again
 	a := newReplica(t, env, overHTTP+late)
 	b := newReplica(t, env, overHTTP+late+anyKey)
 	c := newReplica(t, env, overHTTP+late+oldSecret)

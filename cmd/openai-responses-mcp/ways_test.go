@@ -62,8 +62,8 @@ var ways = []way{
 	{"plain", "", session("responses: {stream: false}\n")},
 	{"streamed", "", session("responses: {stream: true}\n")},
 	{"background", "", session(inBackground)},
-	{"late", "2500ms", session("server: {answer_within_ms: 1000}\n")},
-	{"late, in the background", "2500ms", session("server: {answer_within_ms: 1000}\n" + inBackground)},
+	{"late", "4s", session("server: {answer_within_ms: 1000}\n")},
+	{"late, in the background", "4s", session("server: {answer_within_ms: 1000}\n" + inBackground)},
 }
 
 // session begins a session on stdio with a configuration.
@@ -115,7 +115,7 @@ func rendered(answer, usage gjson.Result) string {
 // One case of each kind of answer and error is the same through all ways. Only over HTTP an error
 // has words for people who cannot change the settings.
 func TestWays(t *testing.T) {
-	compare.SkipShort(t, "waits 7 s")
+	compare.SkipShort(t, "waits 10 s")
 	t.Parallel()
 	rows := append(compare.Rows[waysRow](t, "ways"), longAnswer(t))
 	for _, w := range ways {
