@@ -99,6 +99,7 @@ func (f *fleet) run(step func(*redistest.Server) error, settings ...string) erro
 
 // start starts replicas with an environment.
 func (f *fleet) start(n int, flags string, env ...string) error {
+	env = append(env, "MCP_TASK_SECRETS="+strings.Repeat("secret", 8))
 	for range n {
 		p, err := f.program.Start(serving.AnyPort, "--notice 0s --drain 0s "+flags, env...)
 		if err != nil {
@@ -115,6 +116,16 @@ func (f *fleet) stop() {
 		r.Kill()
 	}
 	f.replicas = nil
+}
+
+// wait waits until something holds, for a minute at most.
+func wait(holds func() bool) error {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			return errors.New("waiting for a minute")
+		}
+	}
+	return nil
 }
 
 // file writes a file, and returns its path.
@@ -185,15 +196,17 @@ func (f *fleet) tokens(server *redistest.Server) error {
 	err = f.check("3 calls of another person beside them", "bob", 3, few, 3)
 
 	before := f.api.Arrived()
-	for i := 0; i < 100 && f.api.Arrived() < before+21; i++ { // each counts 10,000, as nothing of it has come
-		f.replicas[0].leave("carol", "tokens=10000+delay=2s")
-	}
+	_ = wait(func() bool { // each counts 10,000, as nothing of it has come
+		f.leave("carol", "tokens=10000+delay=2s", 1)
+		return f.api.Arrived() >= before+21
+	})
 	err = errors.Join(err, f.check("3 calls after 21 whose client left", "carol", 3, few, 0))
 
+	before = f.api.Arrived()
 	for range 10 {
 		go f.replicas[0].call("dave", "tokens=10000+delay=2s")
 	}
-	time.Sleep(300 * time.Millisecond)
+	_ = wait(func() bool { return f.api.Arrived() >= before+4 }) // each reserves 60,000
 	f.replicas[0].Kill()
 	f.replicas = f.replicas[1:]
 	return errors.Join(err, f.check("4 calls after 10 of a replica that was killed", "dave", 4, few, 0))

@@ -23,11 +23,17 @@ func (r *replica) call(name, question string) bool {
 	return err == nil && serving.IsAnswer(body)
 }
 
-// leave makes a call whose client leaves before the answer.
-func (r *replica) leave(name, question string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+// leave makes a call at the first replica, whose client leaves after so many requests to the API,
+// unless the call is refused before.
+func (f *fleet) leave(name, question string, requests int) {
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	_, _ = r.send(ctx, name, question)
+	requests += f.api.Arrived()
+	go func() {
+		_ = f.api.WaitRequests(ctx, requests)
+		cancel()
+	}()
+	_, _ = f.replicas[0].send(ctx, name, question)
 }
 
 func (r *replica) send(ctx context.Context, name, question string) (string, error) {
