@@ -46,7 +46,7 @@ func (p program) grows(name string, attack func(*process) error) error {
 	if err := attack(s); err != nil {
 		return err
 	}
-	if err := s.call("bob", "load", 5*time.Second); err != nil {
+	if err := s.call("bob", "load", 20*time.Second); err != nil {
 		return err
 	}
 	fmt.Print(name, ": ")

@@ -15,7 +15,7 @@ import (
 // drain ends a server while people call it on connections that a gateway keeps. A call is answered,
 // or refused with 503 so that the gateway asks another replica. None is accepted and then killed.
 func drain(server program) error {
-	s, err := server.start(serving.AnyPort, "--drain 4s --notice 500ms")
+	s, err := server.start(serving.AnyPort, "--drain 30s --notice 500ms")
 	if err != nil {
 		return err
 	}
