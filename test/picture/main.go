@@ -45,7 +45,10 @@ func session() []string {
 	must(exec.Command("go", "build", "-o", dir, "./cmd/"+program).Output())
 
 	ask := fmt.Sprintf("%s ask %q", program, question)
-	during, after := frames(record(dir, api.URL, ask))
+	during, after := "", ""
+	for i := 0; i < 20 && during == ""; i++ { // a busy machine may not show the search
+		during, after = frames(record(dir, api.URL, ask))
+	}
 
 	lines := []string{"\x1b[1m$ " + ask + "\x1b[0m", during, ""}
 	return append(lines, strings.Split(after+"$", "\n")...)
@@ -55,13 +58,13 @@ func session() []string {
 func record(dir, base, command string) string {
 	inTerminal := fmt.Sprintf("stty cols %d -onlcr; %s", columns, command)
 	cmd := exec.Command("script", "-qec", inTerminal, "/dev/null")
-	cmd.Env = append(os.Environ(),
-		"HOME="+dir,
-		"PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"),
+	cmd.Env = []string{ // not that of the developer, which may have NO_COLOR
+		"HOME=" + dir,
+		"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH"),
 		"TERM=xterm-256color",
 		"OPENAI_API_KEY=picture",
-		"OPENAI_BASE_URL="+base,
-	)
+		"OPENAI_BASE_URL=" + base,
+	}
 	return string(must(cmd.Output()))
 }
 
