@@ -49,6 +49,9 @@ func (s *Service) logCallEnd(c server.CallEnd, n int) {
 		return float64(d.Milliseconds()) / 1000
 	}
 	usage := c.Usage
+	if usage.CacheWrite > 0 {
+		log = log.With("cache_write_tokens", usage.CacheWrite)
+	}
 	if c.GuessedTokens > 0 { // for requests whose tokens the API has not reported
 		log = log.With("guessed_tokens", c.GuessedTokens)
 	}

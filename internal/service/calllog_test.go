@@ -37,6 +37,15 @@ func TestCallLogFields(t *testing.T) {
 	}
 	want := fields(string(page), " INF call ")
 	compare.Equal(t, "fields of a call, and of the example in "+runbooks, fields(log.String(), " msg=call "), want)
+
+	log.Reset()
+	c := &call.Call{Used: call.Used{GuessedTokens: 1}}
+	c.Usage.CacheWrite = 1
+	s.CallLogger(&logging.Limiter{})(server.CallEnd{Call: c})
+	for _, name := range []string{"guessed_tokens", "cache_write_tokens"} {
+		compare.Contains(t, "the line", log.String(), " "+name+"=1 ")
+		compare.Contains(t, runbooks, string(page), "`"+name+"`")
+	}
 }
 
 // Calls without a request to the API share a line if their reason is the same.

@@ -17,8 +17,8 @@ import (
 // perHour is the limit of calls in the faults.
 const perHour = 4
 
-// most is the longest that a call may take in a fault: a use of the store takes half a second, and a
-// busy machine adds to that. Without a use, the quickest of five rounds takes most/20 at most.
+// most is the longest that a call may take in a fault: a use of the store takes half a second, and
+// a busy machine adds to that. Without a use, the quickest of five rounds takes most/20 at most.
 const most = 5 * time.Second
 
 // faultTable has a line for each fault: its name, how it begins and ends, "works" if the common

@@ -214,7 +214,9 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	case *jsonrpc.Response:
 		delivered, err := c.writeResponse(m)
 		if !delivered && c.Undelivered != nil {
-			c.Undelivered(m.Result) // may take 3 s: the SDK ends the session only after Write
+			// It cancels a response, in 3 s at most. The session, and so the process, goes on until
+			// Write has returned.
+			c.Undelivered(m.Result)
 		}
 		return err
 	case *jsonrpc.Request:

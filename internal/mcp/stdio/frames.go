@@ -132,7 +132,7 @@ func (r *Reader) readFramed() (Frame, error) {
 	}
 
 	limit := maxMessage
-	first, _ := r.skipSpace() // readValue reports the error
+	first, _ := r.skipSpace() // after an error the body is not JSON, and the next Read returns it
 	if !opensContainer(first) && length > 0 {
 		limit = length // only the length says where a scalar such as a number ends
 	}

@@ -320,8 +320,8 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	case <-t.local.ctx.Done(): // the call has ended
 	}
 
-	// If ref is nil now, the API has lost the response. After a retry ref may be another response:
-	// an API that keeps one is taken to keep the next.
+	// If there was a name, and ref is nil now, the API has lost the response. After a retry ref may
+	// be another response: an API that keeps one is taken to keep the next.
 	wasAsked := refAtHalf != nil && t.local.ref.Load() != nil
 
 	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. Any other

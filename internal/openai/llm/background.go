@@ -35,11 +35,11 @@ const (
 )
 
 // getForm is what a GET asks for.
-type getForm bool
+type getForm int
 
 const (
-	asObject getForm = false // the state of the response
-	asStream getForm = true  // the events after the last one
+	asObject getForm = iota // the state of the response
+	asStream                // the events after the last one
 )
 
 // background is what is known about a response that the API may run in the background.
@@ -248,7 +248,9 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		}
 		form := asObject
 		if streamBroke {
-			form = getForm(mayResume(failure, progress))
+			if mayResume(failure, progress) {
+				form = asStream
+			}
 			x.call.Emit(call.Reconnecting{})
 		}
 

@@ -184,8 +184,8 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	return nil, b.refusal(refusing.bucket, r)
 }
 
-// reservedMinutes returns how long the units of a call are reserved: for its time limit and a
-// minute.
+// reservedMinutes returns how long the units of a call are reserved: for its time limit, or a day
+// if that is less, and a minute. The store drops reservations more than two days ahead.
 func (b *Budget) reservedMinutes() int64 {
 	return int64(min(b.Timeout, 24*time.Hour)/time.Minute) + 1
 }

@@ -9,8 +9,8 @@ import (
 // maxReply bounds a reply to a script, in bytes.
 const maxReply = 4 << 10
 
-// lineStartSize is how many bytes of a line accepts reads. A reply of take.lua is an array of at
-// most nine numbers.
+// lineStartSize is how many bytes of a line replyConn.accepts looks at. A reply of take.lua is an
+// array of at most nine numbers.
 const lineStartSize = len("*9\r")
 
 // replyForm is which replies a connection may have.

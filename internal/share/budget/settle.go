@@ -64,10 +64,10 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	r := b.local.apply(t.untilMinute, changes)
 
 	// The store gets what a retry or a requery has used beside the response in a second change.
-	withoutOthers, usedByOtherResponses := ofCall, amount{}
+	withoutOthers, others := ofCall, amount{}
 	if end.ResponseID != "" {
-		usedByOtherResponses = t.usedByOtherResponses(c, end)
-		withoutOthers.use = ofCall.use.plus(usedByOtherResponses.times(-1))
+		others = t.usedByOtherResponses(c, end)
+		withoutOthers.use = ofCall.use.plus(others.times(-1))
 	}
 	toStore, storeReply := t.settleInStore(withoutOthers, end)
 	if storeReply.isDecided() { // its buckets have the calls of all processes
@@ -77,7 +77,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	b.noteNear(t.nearWords, t.person, changes, r.shares)
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
-	t.settleOtherResponses(usedByOtherResponses)
+	t.settleOtherResponses(others)
 	// An endMark that refuses tells of another process of this program. A releaseMark, which only
 	// this process sends, refuses if something else has changed its key.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""

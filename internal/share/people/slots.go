@@ -57,10 +57,10 @@ func (r *Registry) grantSlotsLocked() {
 	perPerson := cmp.Or(r.Bounds.MaxCallsPerPerson(), r.Bounds.MaxCalls)
 	for r.all.calls < r.Bounds.MaxCalls {
 		var next *queue.Entry
-		for id, calls := range r.queue.Waiting {
-			isFirst := next == nil || calls[0].Number < next.Number
+		for id, entries := range r.queue.Waiting {
+			isFirst := next == nil || entries[0].Number < next.Number
 			if isFirst && r.held[id].calls < perPerson {
-				next = calls[0]
+				next = entries[0]
 			}
 		}
 		if next == nil {
