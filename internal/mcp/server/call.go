@@ -296,8 +296,8 @@ func (s *Server) sendProgress(
 
 // settleRemoteCall is called when this process has read the end of a response whose call another
 // process runs, or ran (tasks.Options.RemoteEnded). asker is the call of the request that read the
-// end: it has the tool of ref (callAnswerResult, handleTask), and the log has its ID and App; a and
-// err are the end.
+// end: it has the tool of ref (callAnswerResult, handleTask) and what the API has reported of
+// the response, and the log has its ID and App; a and err are the end.
 // settleRemoteCall notes what the response has used, and observes the end of its call, unless that
 // was done before.
 //

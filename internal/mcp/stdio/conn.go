@@ -145,7 +145,8 @@ func (c *conn) receiveRequest(r *jsonrpc.Request, m *rpc.Message) jsonrpc.Messag
 	}
 	if m.Error != nil {
 		// In a goroutine, because Write blocks while the client reads nothing: the next message,
-		// perhaps a cancellation, must not wait for that.
+		// perhaps a cancellation, must not wait for that. The SDK has one for each request, too: a
+		// client of this process that sends requests and reads nothing has no bound.
 		response := &jsonrpc.Response{
 			ID:    r.ID,
 			Error: m.Error,
@@ -281,7 +282,7 @@ func (c *conn) remove(sdkID string) (req request, ok bool) {
 }
 
 // refuse answers input with an error whose id is null. It blocks while the client reads nothing, so
-// that no more input is read: otherwise the errors about garbage would pile up without a bound. A
+// that no more input is read: otherwise the errors about garbage, such as a file, would pile up. A
 // response to a request does not block the input, which may have the cancellation of another one. A
 // failed write ends the session by itself.
 func (c *conn) refuse(err *jsonrpc.Error) {

@@ -88,9 +88,9 @@ func (ts *Tasks) refreshRemoteAlone(
 		// The process that runs the call has cancelled it, at its time limit.
 		err = call.TimeoutError(ts.options.Timeout)
 	}
-	isFinal := !errors.Is(err, answer.ErrRunning)
+	endIsRead := !errors.Is(err, answer.ErrRunning)
 	switch {
-	case isFinal:
+	case endIsRead:
 	case errors.Is(err, answer.ErrStateUnknown): // it wraps ErrRunning
 		r.message = "the API does not say whether the answer is complete"
 		return r.message
@@ -101,14 +101,14 @@ func (ts *Tasks) refreshRemoteAlone(
 		// Sets in asker what the response has used: the GET before has found it running, and set
 		// nothing.
 		a, err = ts.fetchAnswer(ctx, asker, ref)
-		isFinal = !errors.Is(err, answer.ErrRunning)
+		endIsRead = !errors.Is(err, answer.ErrRunning)
 		if a == nil { // else the answer came before the cancellation
 			err = call.TimeoutError(ts.options.Timeout)
 		}
 	}
 
 	defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
-	if isFinal {
+	if endIsRead {
 		ts.options.RemoteEnded(asker, ref, a, err)
 	}
 	return ""

@@ -86,7 +86,7 @@ type BackgroundAPI struct {
 // Tasks are the calls of this process, and those of other processes that it has been asked for.
 type Tasks struct {
 	options Options
-	mu      sync.Mutex // guards known, and fields of localCall
+	mu      sync.Mutex // guards known, the end of each task, and fields of localCall
 
 	// known has the detached tasks of this process, and those of other processes whose ids this
 	// process has opened, by ID.

@@ -103,7 +103,7 @@ func (cl *Client) completeRequest(req *http.Request, c *call.Call) {
 // readResponse reads the body of an HTTP response to its end, and closes it. It adds to the call
 // what the response has used. A body that is closed before its end closes the connection, and a
 // gateway may take it for a client that has left. So readResponse waits for the end of a stream,
-// which often comes a moment after the last event.
+// which often comes a moment after the last event: for restTimeout and maxRest bytes at most.
 func readResponse(
 	ctx context.Context, resp *http.Response, acc *accumulator,
 ) (*call.Response, error) {

@@ -14,7 +14,7 @@
 //	block.go        events to the blocks that a call sees
 //	output.go       the output of a response, completed with what was streamed
 //	response.go     what a response has used, and whether it is an answer
-//	tool.go         Run: Create with function tools
+//	tool.go         Run, which the program does not use: Create with function tools
 //
 // A request, with its retries:
 //

@@ -91,8 +91,8 @@ func (j rawJSON) json() []byte {
 	return j.data
 }
 
-// checkResponse returns why r is not an answer, or nil. If the server has left out the status,
-// checkResponse sets it.
+// checkResponse returns why r is not an answer, or nil, also for an incomplete response, which may
+// lack an answer. If the server has left out the status, checkResponse sets it.
 func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 	if countElements(r.Output...) > maxElements {
 		return call.TooLargeError(tooManyElements)

@@ -173,8 +173,7 @@ func (f *findings) addSteps(search call.Item) {
 
 // document returns the text of the answer, whole and as a document. In the document, the names of
 // at most maxNames sources without a page, whose URL is a name, count as links: more could not be
-// cited. A text that was
-// cut short does not end with a list.
+// cited. A text that was cut short does not end with a list.
 func (f *findings) document(maxNames int) (whole string, doc *cite.Document) {
 	var names []string
 	for _, c := range f.foundSources {

@@ -46,7 +46,8 @@
 //	  Store.applyOrPostpone  now, or when the store works again (Store.applyPending)
 //	Budget.SettleResponse    another process has read the end of the response: the difference to what
 //	                         is reserved
-//	Store.Probe              each second while the store fails, until a probe writes; then applyPending
+//	Store.Probe              each second: a probe while the store fails, which writes; applyPending
+//	                         while it works
 package budget
 
 import (

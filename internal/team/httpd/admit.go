@@ -87,8 +87,8 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 //     VS Code stops the server, and calls through mcp-remote 0.1 and of MCP's SDK for Python 1 wait for
 //     their time limit (https://github.com/modelcontextprotocol/python-sdk/issues/3091).
 func (s *instance) answerBeyondBounds(res *response, r *http.Request, refusal error) bool {
-	if r.ContentLength > maxBeyondBounds {
-		return false // ContentLength is -1 if the body is chunked
+	if r.ContentLength > maxBeyondBounds { // -1 of a chunked body is not; it is read up to the bound
+		return false
 	}
 
 	_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
@@ -120,7 +120,7 @@ type body struct {
 	people   *people.Registry
 	personID string
 	size     int // bytes of the request so far, with what decoding takes
-	taken    int // bytes that people counts, which admit returns
+	taken    int // bytes that people counts; EndRequest gives them back
 }
 
 func (b *body) Read(p []byte) (int, error) {

@@ -17,9 +17,7 @@ import (
 
 // Denied is a list of people who are rejected in spite of a valid token. The list may change.
 type Denied struct {
-	// issuers are the issuers at which people sign in, folded. Subjects of theirs may have colons,
-	// and names blanks.
-	issuers []string
+	issuers []string // at which people sign in, folded
 	entries atomic.Pointer[map[string]bool]
 }
 
@@ -50,6 +48,8 @@ func (d *Denied) Set(data string) error {
 	entries := map[string]bool{}
 	for i, line := range lineEnd().Split(data, -1) {
 		entry := strings.Trim(line, "\ufeff \t")
+		// Names of tokens have no colons and no blanks. Where people sign in, subjects and names
+		// may.
 		cannotBeHolder := len(d.issuers) == 0 && (strings.ContainsAny(entry, " :") || !isName(entry))
 		if cannotBeHolder || notEntry().MatchString(entry) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)

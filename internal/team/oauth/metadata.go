@@ -57,7 +57,7 @@ func (r *Resource) Metadata(path string) http.Handler {
 
 // Challenge returns the WWW-Authenticate header of a response with the status 401 or 403 (RFC 6750
 // section 3, RFC 9728 section 5.1). It names the reason, unless that is nil: then the request has
-// no token.
+// no token in a form that is read.
 func (r *Resource) Challenge(reason *Error) string {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, wellKnown(r.publicURL, MetadataPath))
 	if len(r.options.Scopes) > 0 {

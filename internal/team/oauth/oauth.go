@@ -19,7 +19,8 @@
 //	      issuer.published   a new value after each read; after a failure it has the old keys
 //
 //	Resource.Verify          for each request with a token
-//	  verifySignature        a key with the id of the token made the signature: accepted
+//	  verifySignature        a key with the id of the token, or any for a token without an id,
+//	                         made the signature: accepted
 //	                         it did not make it, and was read less than 5 s ago: 401
 //	                         the last read failed: 503
 //	  issuer.waiting         all other requests wait for the next read, 100 at most; then
