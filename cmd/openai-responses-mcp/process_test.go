@@ -257,10 +257,12 @@ func TestServeSignals(t *testing.T) {
 // a failed connection and the address that a trusted proxy names.
 func TestServeWarnings(t *testing.T) {
 	t.Parallel()
-	args := strings.Fields(overHTTP + late + "OPENAI_MAX_RETRIES=0 --trusted-proxy 127.0.0.1 " + nowhere)
+	args := strings.Fields(overHTTP + late + "OPENAI_MAX_RETRIES=0 --trusted-proxy 127.0.0.1 " +
+		"MCP_STORE_URL=redis://127.0.0.1:1 --without-store refuse " + nowhere)
 	cmd := program(home(t, ""), append(args, anyKey)...)
 	r := startReplica(t, after("ulimit -n 256", cmd), true)
 	r.logged("warning: answer_within_ms has no effect over HTTP: no profile sets background\n")
+	r.logged("until it works, calls that have a limit are refused")
 	if runtime.GOOS == "linux" {
 		r.logged(" limit=256 needed=1418\n")
 	}

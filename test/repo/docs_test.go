@@ -257,7 +257,7 @@ func TestFlagsAndKeys(t *testing.T) {
 
 // Two pages name functions, methods and tests that exist. A field of tasks has such a name, too.
 func TestNamedFunctions(t *testing.T) {
-	const named = "`([a-z]+[A-Z]\\w*|[A-Z]\\w+\\.\\w+|Test\\w+)`"
+	const named = "`([a-z]+[A-Z]\\w*|Test\\w+)`|\\b([A-Z][a-z]\\w*\\.\\w+)"
 	all := readAll(t, "")
 	for _, name := range files(t, "test/*/*_test.go") {
 		all += read(t, name)

@@ -1,7 +1,6 @@
 package repo_test
 
 import (
-	"go/token"
 	"path"
 	"regexp"
 	"slices"
@@ -32,25 +31,6 @@ func TestTour(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// The pages for maintainers name methods and fields that exist.
-func TestNamedCode(t *testing.T) {
-	source := readAll(t, "")
-	exists := find(declaration, source)
-	for _, page := range []string{"docs/architecture.md", "docs/adding.md"} {
-		names := find(`\b([A-Z][a-z]\w*\.\w+)`, read(t, page))
-		if len(names) < 20 {
-			t.Errorf("%s names %d, want more", page, len(names))
-		}
-		for _, name := range names {
-			typ, member, _ := strings.Cut(name, ".")
-			isField := token.IsExported(member) && find(`(?m)^\t(`+member+`) +\S`, source) != nil
-			if !slices.Contains(exists, typ+member) && !isField {
-				t.Errorf("%s names %s, which does not exist", page, name)
-			}
-		}
 	}
 }
 

@@ -119,7 +119,7 @@ func (a *app) serveCommand() *cobra.Command {
 		"everything stays open for this `DURATION` after SIGTERM")
 	flags.DurationVar(&f.drain, "drain", -1,
 		"calls may then finish for this `DURATION`, such as 90s")
-	flags.Lookup("drain").DefValue = "request.timeout_ms"
+	flags.Lookup("drain").DefValue = "request.timeout_ms" // the help names the setting
 	addChoice(c, &a.options.LogFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
 		logging.Text, logging.JSON)
 
@@ -245,7 +245,7 @@ func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
 	add := func(name, typ, usage string) {
 		key := "server." + strings.ReplaceAll(name, "-", "_")
 		flags.Var(keyFlag{f.config.Keys, key, typ}, name, usage)
-		flags.Lookup(name).DefValue = key
+		flags.Lookup(name).DefValue = key // the help names the setting
 	}
 	add("calls-per-hour", "int",
 		"one person may start `N` calls of tools in an hour, at first up to N at once; 0: no limit")

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/tidwall/gjson"
@@ -349,7 +350,7 @@ func session(t *testing.T, token, env, flags string) string {
 // read, has returned. It returns the log.
 func served(t *testing.T, env []string, flags string, use func(server string)) (log string) {
 	t.Helper()
-	ctx, end := context.WithCancel(t.Context())
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
 	out, stderr := io.Pipe()
 	go func() {

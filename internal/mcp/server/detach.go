@@ -86,7 +86,7 @@ func (s *Server) runOrDetach(
 		return s.runInSlot(ctx, c, q, taken, t)
 	})
 	if s.tasks.DetachWhenDue(t) {
-		return t, tasks.State{} // it still works
+		return t, tasks.State{} // it is working
 	}
 	return t, t.Result()
 }

@@ -101,7 +101,7 @@ func (s *Server) callAnswerResult(
 // client cannot ask for the answer. The task goes on if the client has the id from an earlier
 // result: then this result is one of tasks/get, or has the id with a number (splitResultID).
 //
-// Cancel gets a call for the API, which it asks if this process has forgotten the task.
+// If this process has forgotten the task, Cancel asks the API, with a call of its own.
 func (s *Server) CancelUndelivered(result []byte) {
 	r := gjson.ParseBytes(result)
 	id := gjson.Get(r.Get("content.0.text").Str, "id").Str

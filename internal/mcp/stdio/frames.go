@@ -191,7 +191,9 @@ type peekReader struct {
 // Read returns the next bytes. The decoder calls it when it has used all earlier ones, which may be
 // discarded then.
 func (r *peekReader) Read(p []byte) (int, error) {
-	if r.peeked == bufferSize { // half of it stays in the buffer: if this is not JSON, resync finds a header
+	// Half of it stays in the buffer: if this is not JSON, resync finds a header there, which may
+	// begin in what the decoder has taken for a string.
+	if r.peeked == bufferSize {
 		n, _ := r.in.Discard(bufferSize / 2)
 		r.discarded += n
 		r.peeked -= n

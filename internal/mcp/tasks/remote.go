@@ -31,7 +31,7 @@ type remoteCall struct {
 }
 
 // refreshRemote asks the API about a task, ends the task if its response has ended, and returns a
-// message about a task that works. It may return what an earlier request got less than maxReplyAge
+// message about a working task. It may return what an earlier request got less than maxReplyAge
 // ago, unless wasCancelled says that the response was cancelled since. If ctx ends first,
 // refreshRemote returns "" at once. A GET that has begun goes on, for requestTimeout at most.
 // Beyond the time limit a cancellation and another GET follow it, each with the same timeout.
@@ -85,7 +85,8 @@ func (ts *Tasks) refreshRemoteAlone(
 	r.message = ""
 
 	if time.Since(t.Created) >= ts.options.Timeout && call.KindOf(err) == call.KindCanceled {
-		// The process that runs the call has cancelled it, at its time limit.
+		// The process that runs the call has cancelled it, at its time limit. openedAt may be much
+		// later than its start, so the clock of the other machine has to do.
 		err = call.TimeoutError(ts.options.Timeout)
 	}
 	endIsRead := !errors.Is(err, answer.ErrRunning)

@@ -14,7 +14,7 @@
 //	12.5 s  The process asks the API whether it has the response.
 //	  25 s  The request returns a sealed id of 131 characters. The call goes on.
 //	  25 s  The client asks the second process, which opens the id and asks the API every 2 s.
-//	  50 s  The second process returns that the task works. The client asks again.
+//	  50 s  The second process returns that the task is working. The client asks again.
 //	  60 s  The first process reads the answer, and the call has ended.
 //	  60 s  Both processes return the answer to any request with the id, until 13 minutes after the
 //	        start: the time limit, and the 8 minutes for which the API certainly has the answer.

@@ -273,7 +273,9 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return r, err
 		case failure.ResponseLost, !acc.runsAtAPI():
 			return nil, failure
-		case ctx.Err() != nil, form == asObject && failure.Kind == call.KindFailed: // too large, for example
+		case ctx.Err() != nil:
+			return x.endEarly(ctx, acc, failure)
+		case form == asObject && failure.Kind == call.KindFailed: // too large, for example
 			return x.endEarly(ctx, acc, failure)
 		}
 	}

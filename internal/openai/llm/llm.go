@@ -6,7 +6,8 @@
 //	llm.go          Client and its options
 //	request.go      the parameters of a request, without those that the model or the API refuses
 //	exchange.go     Create: a request with its attempts
-//	memory.go       what is remembered for later calls: refusals, and responses that a GET found
+//	memory.go       what is remembered for later calls: refusals of the key, refused parameters,
+//	                and responses that a GET found
 //	http.go         one HTTP request and the body that answers it; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
 //	accumulator.go  a stream, from its first event to the response

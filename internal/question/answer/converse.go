@@ -54,7 +54,7 @@ func (a *Answerer) converse(
 		request.Input = append(request.Input, call.UserMessage(prompt))
 		// The sink of a call that can be detached waits while the process stops the calls
 		// (tasks.Tasks.Close). Afterwards ctx tells whether the process ends: with another cause
-		// than this one the next request fails.
+		// than ErrLeaveAtAPI the next request fails.
 		c.Emit(call.Requesting{})
 		if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
 			return nil // the process ends before the requery, and the response in the id has ended

@@ -29,7 +29,8 @@ type bucketState struct {
 	changedAtMicros int64 // time since which used units refill, since 1970
 	unusedAtMicros  int64 // when nothing is used or reserved, since 1970
 
-	// reserved has units by the minute since 1970 at whose end they count as used.
+	// reserved has units by the minute since 1970 at whose end they count as used. The first minute
+	// of 1970 is 1.
 	reserved map[int64]int64
 }
 

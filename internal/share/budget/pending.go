@@ -30,8 +30,8 @@ func (s *Store) postpone(change storeChange) {
 	}
 	s.mu.Unlock()
 	if isFull && s.isFirstLine("dropped changes") {
-		s.options.Log.Warn("the store of the limits has missed too many changes: what further calls reserve "+
-			"counts as used", "kept", maxPending)
+		s.options.Log.Warn("the store of the limits has missed too many changes: "+
+			"what further calls reserve counts as used", "kept", maxPending)
 	}
 }
 

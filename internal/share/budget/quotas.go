@@ -35,8 +35,8 @@ type Quota struct {
 // the same number.
 const maxUsedPeriods = 8
 
-// Quotas returns the quotas, also those without a limit. There may be eight: a reply of take.lua
-// has a number for each, and one more (replyConn).
+// Quotas returns the quotas, also those without a limit. There may be eight at most: a reply of
+// take.lua has a number for each, and one more (replyConn).
 func (l Limits) Quotas() []Quota {
 	return []Quota{
 		{"hour", "calls_per_hour", float64(l.CallsPerHour), unitCalls, anHour, false},

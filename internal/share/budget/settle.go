@@ -79,7 +79,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 
 	t.settleOtherResponses(others)
 	// An endMark that refuses tells of another process of this program. A releaseMark, which only
-	// this process sends, refuses if something else has changed its key.
+	// this process sends, refuses if something else has settled its key.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }
@@ -143,7 +143,8 @@ func (t *Taken) settleOtherResponses(use amount) {
 //
 //	the limit is      its bucket
 //	as before         is corrected
-//	new               has not taken the call: it only adds what the call has used
+//	new               has not taken the call: it only adds the tokens and money that the call
+//	                  has used
 //	not there now     is corrected, too: the limit may come again
 func (t *Taken) correctionsByBucket(cc callChange) []bucketChange {
 	isIn := func(list []bucket, bk bucket) bool {

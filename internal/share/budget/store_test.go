@@ -195,6 +195,23 @@ func allocatesLittle(t *testing.T, f func()) {
 	}
 }
 
+// The store has half a second to connect.
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(StoreOptions{
+			Log: slog.New(slog.DiscardHandler),
+			Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		})
+		_, _ = s.SetURL("redis://store")
+		began := time.Now()
+		s.runScript(probe)
+		compare.Equal(t, "time", time.Since(began), 500*time.Millisecond)
+	})
+}
+
 // A server that accepts connections and says nothing delays the calls that come at once, side by
 // side, and no later one: they do not connect.
 func TestSilent(t *testing.T) {

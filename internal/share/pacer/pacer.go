@@ -72,7 +72,7 @@ type Pacer struct {
 
 // personState is the state of a limited person.
 type personState struct {
-	latestTicket   *Ticket       // the call whose request was sent last
+	latestTicket   *Ticket       // the call whose request the queue sent last, at first the refused one
 	lastRefusalAt  time.Duration // when the last refusal came
 	gaveUpAt       time.Duration // when a call last gave up waiting
 	refusalsInARow int           // of requests from the queue, none accepted between
@@ -460,8 +460,8 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longestGap*3, maxQueuePause))
 
 	default:
-		// For a person who may have a limit of their own the gap stays: it is the gap of all.
-		// Their refusals include this one.
+		// For a person who may have a limit of their own the gap stays: it is the gap of all. That
+		// is so from the refusal on with which they have enough in a row.
 		if !person.mayHaveOwnLimit() && p.queue.Len() > 0 {
 			p.gap = min(p.gap*5/4, maxGap)
 		}

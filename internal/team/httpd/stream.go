@@ -37,7 +37,7 @@ func (res *response) earlyHeader() http.Header {
 // sendComment begins it, with earlyHeader: the handler may be changing res.header.
 func (res *response) sendComment() {
 	if !res.mu.TryLock() {
-		return // a slow client takes a write, which sets the timer when it is done, or the result
+		return // another write sets the timer again, or is the result, after which there is no comment
 	}
 	defer res.mu.Unlock()
 	if res.commentTimer == nil || res.isCancelled() { // the handler has returned, or soon will

@@ -18,7 +18,7 @@ import (
 
 // Tokens is the set of bearer tokens that the operator hands out. The set may change.
 type Tokens struct {
-	source     string                  // names data in errors
+	source     string                  // the variable or file of the tokens, for errors
 	addSecrets func(secrets ...string) // called with tokens before they are accepted
 	holders    atomic.Pointer[holders]
 }
