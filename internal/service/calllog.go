@@ -44,10 +44,6 @@ func (s *Service) logCallEnd(c server.CallEnd, n int) {
 		log, level = s.withError(log, c)
 	}
 
-	// Duration.Seconds adds two numbers, so that 2.72 s would be logged as 2.7199999999999998.
-	seconds := func(d time.Duration) float64 {
-		return float64(d.Milliseconds()) / 1000
-	}
 	usage := c.Usage
 	if usage.CacheWrite > 0 {
 		log = log.With("cache_write_tokens", usage.CacheWrite)
@@ -58,6 +54,11 @@ func (s *Service) logCallEnd(c server.CallEnd, n int) {
 	cost := s.Profiles[c.Tool].Cost(c.Used)
 	if cost != nil {
 		log = log.With("cost_usd", call.RoundUSD(*cost))
+	}
+
+	// Duration.Seconds adds two numbers, so that 2.72 s would be logged as 2.7199999999999998.
+	seconds := func(d time.Duration) float64 {
+		return float64(d.Milliseconds()) / 1000
 	}
 	log.Log(context.Background(), level, "call",
 		"request_id", c.APIRequestID,

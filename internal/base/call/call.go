@@ -35,7 +35,8 @@ type Call struct {
 	Traceparent string
 
 	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped. For a
-	// call of the MCP server, package tasks sets it before the call runs.
+	// call of the MCP server, package tasks sets it before the call runs: that sink waits while the
+	// process stops its calls.
 	Sink func(Event)
 
 	// WaitDeadline is when a wait for a slot or for the rate limit ends the call with ErrWaiting;
@@ -131,7 +132,7 @@ func (c *Call) CountRequest(sent time.Time) {
 
 // ErrWaiting is the error of a call that ends at its WaitDeadline, because it still waits for a
 // slot or for the rate limit. It ends the context of the wait (WaitContext), not that of the call,
-// and is not retried.
+// and is not retried. The outcome of such a call is waiting.
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
 
 // WaitContext returns a context to wait for a slot or for the rate limit: at WaitDeadline it ends

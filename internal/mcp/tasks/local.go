@@ -92,7 +92,8 @@ func (l *localCall) runsSealedResponseLocked() bool {
 	return last.responseID == l.sealedResponseID
 }
 
-// Prepare returns the task of a call, for Run, and sets fields of the call:
+// Prepare returns the task of a call, for Run, after Budget.Take has set Unreserved of the call. It
+// sets fields of the call:
 //
 //   - WaitDeadline, with OverHTTP: a call that still waits for a slot or for the rate limit
 //     after DetachAfter ends then, whatever the other options are: it cannot go on elsewhere, and
@@ -331,7 +332,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 
 // awaitNamedAndKept waits until the API has named the response of a task, during a retry for
 // nameTimeout at most, and reports whether the task is working and no GET says that the response is
-// lost. It makes no GET if wasAsked says that one has asked before, and did not say so.
+// lost. It makes no GET if wasAsked says that one has asked before: the response was not lost.
 func (ts *Tasks) awaitNamedAndKept(t *Task, wasAsked bool) bool {
 	// Without any name the task cannot go on. With that of an earlier attempt it can: then the wait
 	// for the next name is bounded.

@@ -235,7 +235,7 @@ func (a *accumulator) refusedBeforeWork(err error) bool {
 // noteBackground records the id of the response and emits call.ResponseNamed, once, if the
 // response runs in the background: the request asked for it, and the API confirms it.
 func (a *accumulator) noteBackground(r *call.Response) {
-	if a.background.requested && a.background.id == "" && r.Background {
+	if a.background.requested && a.background.id == "" && r.Background && r.ID != "" {
 		a.background.id = r.ID
 		a.call.Emit(call.ResponseNamed{ID: r.ID})
 	}

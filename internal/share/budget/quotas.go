@@ -37,6 +37,8 @@ const maxUsedPeriods = 8
 
 // Quotas returns the quotas, also those without a limit. There may be eight at most: a reply of
 // take.lua has a number for each, and one more (replyConn).
+//
+// The names are in keys of the store, metrics and errors, so they stay: "all" is of tokens.
 func (l Limits) Quotas() []Quota {
 	return []Quota{
 		{"hour", "calls_per_hour", float64(l.CallsPerHour), unitCalls, anHour, false},

@@ -115,14 +115,14 @@ func (t *Taken) settleInStore(correction callChange, end End) (change storeChang
 
 // usedByOtherResponses returns what the call has used beside the response that has ended.
 func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
-	others := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfResponse)}}
+	beside := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfResponse)}}
 	// Without a report of this response, an unreported request may be its own.
 	if end.ReportedOfResponse != (call.Reported{}) {
-		others.UnreportedRequests = c.UnreportedRequests
-		others.UnreportedBegun = c.UnreportedBegun
-		others.RequestInput = c.RequestInput
+		beside.UnreportedRequests = c.UnreportedRequests
+		beside.UnreportedBegun = c.UnreportedBegun
+		beside.RequestInput = c.RequestInput
 	}
-	return t.budget.countUsed(t.tool, &others)
+	return t.budget.countUsed(t.tool, &beside)
 }
 
 // settleOtherResponses adds to the store what usedByOtherResponses has returned, if it is not zero.

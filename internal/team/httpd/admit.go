@@ -87,7 +87,7 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 //     VS Code stops the server, and calls through mcp-remote 0.1 and of MCP's SDK for Python 1 wait for
 //     their time limit (https://github.com/modelcontextprotocol/python-sdk/issues/3091).
 func (s *instance) answerBeyondBounds(res *response, r *http.Request, refusal error) bool {
-	if r.ContentLength > maxBeyondBounds { // -1 of a chunked body is not; it is read up to the bound
+	if r.ContentLength > maxBeyondBounds { // -1, of a chunked body, goes on
 		return false
 	}
 

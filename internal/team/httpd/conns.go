@@ -20,8 +20,13 @@ const (
 	maxUnauthenticated = 600      // connections
 
 	// authTimeout is how long such a connection may take to be authenticated, once another one
-	// waits. A connection takes at most 2 s: 0.5 s, then 1 s for five late reads (0.1 s each, and
-	// 0.1 s for the response to each, see SetWriteDeadline), and 0.5 s in which net/http closes it.
+	// waits. A connection takes at most 2 s:
+	//
+	//	0.5 s  authTimeout
+	//	0.5 s  five late reads
+	//	0.5 s  the response to each (see SetWriteDeadline)
+	//	0.5 s  in which net/http closes it
+	//
 	// So up to 600 connections in 2 s, 300 a second, need not wait.
 	authTimeout = 500 * time.Millisecond
 
