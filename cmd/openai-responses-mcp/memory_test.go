@@ -25,13 +25,14 @@ func TestEarlierQuestion(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, env := newAPI(t, "always", "ok")
+			api, env := newAPI(t, "always", "ok")
 			r := newReplica(t, env, tt.args)
 			r.tool(tt.first, "answer", "query", "Who is it?")
 
 			m, _ := r.tool(tt.second, "answer", "query", "And then?", "follow_up_to", "Who is it?")
 			got := m.Get(`result._meta.openai-responses-mcp/follow_up`).Str
 			compare.Equal(t, "follow_up", got, tt.want)
+			compare.Equal(t, "requests", len(api.Requests()) >= 2, true)
 		})
 	}
 }

@@ -80,7 +80,7 @@ func (f *fleet) lateAnswer(
 	time.Sleep(time.Second) // for the replica of the call, if that goes on
 
 	lines := f.lines()
-	used, _ := usedTokens(server)
+	used, err := usedTokens(server)
 	fmt.Printf("%s: %d tokens of %d are in the store, %d lines in the log\n", person, used, tokens, lines)
 	if id == "" || lines != 1 || used > tokens || used < tokens-1000 { // some refill
 		err = errors.Join(err, fmt.Errorf("%s: id %q, %d tokens, %d lines", person, id, used, lines))
@@ -134,10 +134,12 @@ func (f *fleet) stops(server *redistest.Server, file string) error {
 	used := 0
 	for range 3 {
 		f.leave("bob", "bills+tokens=7000+slow=100ms", 2) // a GET follows once the response has a name
-		err = wait(func() bool {                          // until nothing is reserved
-			used, _ = usedTokens(server)
-			return used <= 21_000
+		var readErr error
+		waitErr := wait(func() bool { // until nothing is reserved
+			used, readErr = usedTokens(server)
+			return readErr != nil || used <= 21_000
 		})
+		err = errors.Join(err, waitErr, readErr)
 	}
 	fmt.Printf("three calls of 7,000 tokens that are stopped: %d\n", used)
 	if used < 20_000 {
