@@ -5,5 +5,5 @@
 //
 // It may import mcp, openai and the layers below these, but not service. Begin with
 // instance.handler in httpd/httpd.go, which has the steps of a request. Before them comes
-// instance.track.
+// instance.withResponse.
 package team

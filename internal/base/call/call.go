@@ -41,7 +41,7 @@ type Call struct {
 
 	// WaitDeadline is when a wait for a slot or for the rate limit ends the call with ErrWaiting;
 	// zero: never. Package tasks sets it before the call runs. Package llm sets it to zero after a
-	// request, unless the status says that the API has begun nothing.
+	// request, unless the API has not got it, or its status says that it has begun nothing.
 	WaitDeadline time.Time
 
 	Used // what the responses have used is in Used.Reported, such as c.Usage

@@ -24,10 +24,14 @@ type APIError struct {
 	ResponseLost bool          // the API lost a background response, or has no GET /responses/{id}
 	Err          error         // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
-	NoRetry       bool          // not retried, although errors of its Kind are
-	MaybeThisCall bool          // may concern this call alone, so later calls ask the API again
-	ResetAfter    time.Duration // until a rate limit is fully available again; 0: unknown
-	Body          string        // the error body, for the debug log
+	NoRetry bool // not retried, although errors of its Kind are
+
+	// MaybeThisCall: the error may concern this call alone. So llm counts no refusal of the key, and
+	// remembers no refused parameter that the question mentions; for a quota the hint differs.
+	MaybeThisCall bool
+
+	ResetAfter time.Duration // until a rate limit is fully available again; 0: unknown
+	Body       string        // the error body, for the debug log
 }
 
 // Causes of an APIError that its kind and status do not show, for errors.Is.

@@ -207,20 +207,20 @@ func (a *app) quotaID() string {
 // (clients.FixedVariablesOf). A setting of the configuration takes precedence.
 func (a *app) needs(s *service.Service) func(client string) server.Needs {
 	return func(client string) (n server.Needs) {
-		sets := clients.FixedVariablesOf(client)
+		variables := clients.FixedVariablesOf(client)
 		if s.Config.IsSet("server.answer_within_ms") {
-			delete(sets, "ANSWER_WITHIN_MS")
+			delete(variables, "ANSWER_WITHIN_MS")
 		}
 		if s.Config.IsSet("server.tool_errors") {
-			delete(sets, "TOOL_ERRORS")
+			delete(variables, "TOOL_ERRORS")
 		}
-		ms, _ := strconv.Atoi(sets["ANSWER_WITHIN_MS"]) // 0 if it is not in the map
+		ms, _ := strconv.Atoi(variables["ANSWER_WITHIN_MS"]) // 0 if there is none
 		n.DetachAfter = time.Duration(ms) * time.Millisecond
-		n.ToolErrors = sets["TOOL_ERRORS"]
-		if len(sets) > 0 {
+		n.ToolErrors = variables["TOOL_ERRORS"]
+		if len(variables) > 0 {
 			// To the log: a write to stderr can block, and all requests wait for this one.
 			s.Log.Warn("settings for " + client + ", where you have none: " +
-				strings.Join(assignments(sets), " "))
+				strings.Join(assignments(variables), " "))
 		}
 		return n
 	}

@@ -307,7 +307,7 @@ func (s *Server) settleRemoteCall(
 	asker *call.Call, ref answer.ResponseRef, a *answer.Answer, err error,
 ) {
 	ended := *asker
-	ended.Requests = 1 // for the log
+	ended.Requests = 1 // at least: of the POSTs that the call has made only the last is known
 	ended.Unreserved = ref.Unreserved
 
 	took := time.Since(ref.CallBegan)

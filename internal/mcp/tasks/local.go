@@ -155,7 +155,7 @@ func (ts *Tasks) noteResponse(l *localCall, ev call.Event, reported call.Reporte
 		responseID = ev.ID
 		ref := l.PartialRef
 		ref.ResponseID = responseID
-		if responseID != "" && len(ref.Excluded) <= maxExcluded {
+		if len(ref.Excluded) <= maxExcluded {
 			l.ref.Store(&ref)
 		}
 	case call.Retrying:

@@ -99,7 +99,7 @@ func (ts *Tasks) refreshRemoteAlone(
 		return ""
 	default:
 		ts.cancelResponse(ctx, asker, ref)
-		// Sets in asker what the response has used: the GET before has found it running, and set
+		// Adds to asker what the response has used: the GET before has found it running, and added
 		// nothing.
 		a, err = ts.fetchAnswer(ctx, asker, ref)
 		endIsRead = !errors.Is(err, answer.ErrRunning)

@@ -63,8 +63,8 @@ type Options struct {
 	// Recover is deferred around Fetch, Cancel and RemoteEnded, and turns a panic into an error.
 	Recover func(tool string, err *error)
 
-	// EOF, if set, is closed when no more requests can come. Wait then waits for the end of a task,
-	// not for its timeout.
+	// EOF, if set, is closed when no more requests can come. After that Wait waits for the end of
+	// a task, beyond its own timeout.
 	EOF <-chan struct{}
 }
 

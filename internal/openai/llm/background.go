@@ -44,12 +44,15 @@ const (
 
 // background is what is known about a response that the API may run in the background.
 type background struct {
-	requested bool     // the request has background: true
-	strict404 bool     // only a 404 with an error object means that the response is lost
-	model     string   // the model of the request
-	include   []string // the include of the request, sent with each GET, too
-	id        string   // "" until the API names the response as one in the background
-	goesOn    bool     // the call has ended, and the response was not cancelled
+	requested bool // the request has background: true
+	// strict404: only a 404 with an error object means that the response is lost. It is set for a
+	// response of another call, whose id was given out after a GET had found it: there is a GET.
+	strict404 bool
+
+	model   string   // the model of the request
+	include []string // the include of the request, sent with each GET, too
+	id      string   // "" until the API names the response as one in the background
+	goesOn  bool     // the call has ended, and the response was not cancelled
 
 	nextSequence float64 // sequence number that follows those of all events so far
 	resumedFrom  float64 // nextSequence when the connection began: earlier events were read before
@@ -345,7 +348,7 @@ func (cl *Client) getOnce(
 	endless := context.WithoutCancel(ctx) // for openai-go; requestOptions ends the request with ctx
 	_, err := cl.service.Get(endless, acc.background.id, responses.ResponseGetParams{}, options...)
 	if form == asStream {
-		timer.Stop() // after its header a stream may take long: silenceLimit bounds its silence
+		timer.Stop() // after its header a stream may take long: timeoutBody bounds its silence
 	}
 	var r *call.Response
 	if err == nil {

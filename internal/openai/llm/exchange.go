@@ -98,8 +98,8 @@ type exchange struct {
 // try waits for the pacer and makes one request of the attempt. post tells the pacer of a 2xx, as
 // soon as its header is there, and try of a failure, also of one behind a 2xx.
 //
-// pacerWait is for decideRetry, which looks whether the wait is in time: how long the pacer will
-// make the next attempt wait after a refusal by the rate limit, else 0. The next try waits.
+// pacerWait is how long the pacer will make the next attempt wait after a refusal by the rate limit,
+// else 0. decideRetry needs it to see whether that wait ends in time; the next try then waits.
 func (x *exchange) try(
 	ctx context.Context,
 ) (r *call.Response, failure *call.APIError, pacerWait time.Duration) {

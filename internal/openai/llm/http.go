@@ -108,7 +108,7 @@ func readResponse(
 	ctx context.Context, resp *http.Response, acc *accumulator,
 ) (*call.Response, error) {
 	defer resp.Body.Close()
-	resp.Body = silenceLimit{resp.Body, acc}
+	resp.Body = timeoutBody{resp.Body, acc}
 
 	r, err := readBody(ctx, resp, acc)
 	if acc.endedResponse != nil {
@@ -141,14 +141,14 @@ func readBody(ctx context.Context, resp *http.Response, acc *accumulator) (*call
 	return acc.readObject(data)
 }
 
-// silenceLimit is the body of an HTTP response. It gives up the connection if a Read waits for
+// timeoutBody is the body of an HTTP response. It gives up the connection if a Read waits for
 // maxSilence while the response runs in the background.
-type silenceLimit struct {
+type timeoutBody struct {
 	io.ReadCloser
 	acc *accumulator
 }
 
-func (l silenceLimit) Read(p []byte) (int, error) {
+func (l timeoutBody) Read(p []byte) (int, error) {
 	if l.acc.runsAtAPI() {
 		defer time.AfterFunc(maxSilence, l.acc.closeConn).Stop()
 	}

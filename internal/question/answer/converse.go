@@ -24,8 +24,8 @@ func (a *Answerer) converse(
 	for requeries := 0; ; requeries++ {
 		response, err := a.options.Create(ctx, c, request)
 		if err != nil {
-			// With an earlier response the call has an answer, even if the API has cancelled this
-			// one. A call that is cancelled needs none. After ErrLeaveAtAPI, which ends ctx as a
+			// With an earlier response the call has an answer, even if the API has cancelled the
+			// requery. A call that is cancelled needs none. After ErrLeaveAtAPI, which ends ctx as a
 			// cancellation does, another process reads the end of this response.
 			isCancelled := call.KindOf(call.EndOf(ctx)) == call.KindCanceled
 			if f.lastResponse == nil || isCancelled {

@@ -247,10 +247,11 @@ func (b *Budget) storeOf(p call.Person) *Store {
 // whose usage it has not reported. The guess is questionTokens or, if that is more and the request
 // had begun its work, the reservation of the tool. countUsed sets GuessedTokens of c.
 func (b *Budget) countUsed(tool string, c *call.Call) amount {
-	asked := questionTokens(c)
-	begun := b.amountOf(tool, max(asked, call.UsualTokensOf(tool)), usualSearches)
-	guess := b.amountOf(tool, asked, 0).times(c.UnreportedRequests - c.UnreportedBegun).
-		plus(begun.times(c.UnreportedBegun))
+	question := questionTokens(c)
+	ofOneNotBegun := b.amountOf(tool, question, 0)
+	ofOneBegun := b.amountOf(tool, max(question, call.UsualTokensOf(tool)), usualSearches)
+	guess := ofOneNotBegun.times(c.UnreportedRequests - c.UnreportedBegun).
+		plus(ofOneBegun.times(c.UnreportedBegun))
 	c.GuessedTokens = guess[unitTokens]
 	return guess.plus(amount{
 		unitTokens: c.Usage.Input + c.Usage.Output,

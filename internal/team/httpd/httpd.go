@@ -174,7 +174,7 @@ func (s *instance) finish(srv *http.Server) {
 // newServer returns an HTTP server for the requests that h answers.
 func (s *instance) newServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:        s.track(h),
+		Handler:        s.withResponse(h),
 		ReadTimeout:    readTimeout,
 		WriteTimeout:   writeTimeout, // extended by each write
 		IdleTimeout:    idleTimeout,

@@ -26,9 +26,9 @@ const (
 	lingerTime = time.Second
 )
 
-// track makes the response of each request, and passes both to next. A panic, which net/http would
+// withResponse makes the response of each request, and passes both to next. A panic, which net/http would
 // log at debug level only, is logged as an error, and closes the connection.
-func (s *instance) track(next http.Handler) http.Handler {
+func (s *instance) withResponse(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{
 			instance: s,

@@ -19,7 +19,7 @@ import (
 // Tokens is the set of bearer tokens that the operator hands out. The set may change.
 type Tokens struct {
 	source     string                  // the variable or file of the tokens, for errors
-	addSecrets func(secrets ...string) // called with tokens before they are accepted
+	addSecrets func(secrets ...string) // makes the redactor know the tokens
 	holders    atomic.Pointer[holders]
 }
 
@@ -33,7 +33,7 @@ type holders struct {
 
 // NewTokens returns the tokens in data: entries of the form name:token, separated by commas or
 // white space. source names data in errors, which quote neither names nor tokens: the two may be
-// swapped. addSecrets is called with the tokens, before they are accepted.
+// swapped. addSecrets gets all tokens before one is accepted, for the redactor.
 func NewTokens(source, data string, addSecrets func(secrets ...string)) (*Tokens, error) {
 	t := &Tokens{
 		source:     source,
