@@ -50,8 +50,7 @@ func (a *api) ask(
 		time.Sleep(6 * time.Second)
 		c.Emit(call.ResponseNamed{ID: "resp_1"})
 	case "nameless":
-		c.Emit(call.ResponseNamed{})
-		c.Emit(call.ResponseNamed{}) // of a retry
+		c.Emit(call.Retrying{Err: &call.APIError{}})
 	case "fails", "has no text", "goes on in the foreground", "lost", "lost, and asked again": // at 7 s
 		c.Emit(call.ResponseNamed{ID: "resp_0"})
 		time.Sleep(7 * time.Second)

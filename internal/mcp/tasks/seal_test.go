@@ -22,6 +22,7 @@ var (
 		ResponseID: "resp_1",
 		Excluded:   "a.example b.example",
 		Unreserved: true,
+		GivenOut:   true,
 	}
 	alice = ownerOf("token:alice", baseURL)
 	both  = []string{oldSecret, newSecret}

@@ -44,15 +44,12 @@ const (
 
 // background is what is known about a response that the API may run in the background.
 type background struct {
-	requested bool // the request has background: true
-	// strict404: only a 404 with an error object means that the response is lost. It is set for a
-	// response of another call, whose id was given out after a GET had found it: there is a GET.
-	strict404 bool
-
-	model   string   // the model of the request
-	include []string // the include of the request, sent with each GET, too
-	id      string   // "" until the API names the response as one in the background
-	goesOn  bool     // the call has ended, and the response was not cancelled
+	requested bool     // the request has background: true
+	strict404 bool     // only a 404 with an error object means that the response is lost
+	model     string   // the model of the request
+	include   []string // the include of the request, sent with each GET, too
+	id        string   // "" until the API names the response as one in the background
+	goesOn    bool     // the call has ended, and the response was not cancelled
 
 	nextSequence float64 // sequence number that follows those of all events so far
 	resumedFrom  float64 // nextSequence when the connection began: earlier events were read before
@@ -80,17 +77,19 @@ func (b *background) progressed() bool {
 // began the response. Get makes one GET, and a second one if the API does not find the response.
 //
 // Every error is a *call.APIError. If its ResponseLost is set, the API does not have the response
-// any more. With KindFailed it has a response that cannot be read, such as one that is too large.
-// Any other error leaves the state of the response open.
+// any more, or has no GET. With strict404, or if a GET has found a response of the model, only a 404
+// with an error object says so: anything else may come from a proxy. With KindFailed the API has a
+// response that cannot be read, such as one that is too large. Any other error leaves the state of
+// the response open.
 func (cl *Client) Get(
-	ctx context.Context, c *call.Call, id, model string, include []string,
+	ctx context.Context, c *call.Call, id, model string, include []string, strict404 bool,
 ) (*call.Response, error) {
 	if err := cl.CheckKey(); err != nil {
 		return nil, err
 	}
 
 	acc := cl.newAccumulator(c, background{
-		strict404: true,
+		strict404: strict404,
 		id:        id,
 		model:     model,
 		include:   include,

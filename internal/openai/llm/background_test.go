@@ -501,7 +501,7 @@ func TestEndOfGet(t *testing.T) {
 		resp.Body = endingBody{resp.Body, end}
 		return resp, err
 	})
-	r, err := cl.Get(ctx, &call.Call{}, "resp_1", "gpt-5.2", nil)
+	r, err := cl.Get(ctx, &call.Call{}, "resp_1", "gpt-5.2", nil, true)
 	wantSuccess(t, err)
 	wantKind(t, r.Failure, call.KindFiltered)
 }

@@ -47,7 +47,7 @@ type Options struct {
 	// llm.Client do.
 	Create func(context.Context, *call.Call, call.Request) (*call.Response, error)
 	Get    func(
-		ctx context.Context, c *call.Call, id, model string, include []string,
+		ctx context.Context, c *call.Call, id, model string, include []string, strict404 bool,
 	) (*call.Response, error)
 
 	Instructions string             // sent unchanged with every request

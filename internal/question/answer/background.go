@@ -33,6 +33,10 @@ type ResponseRef struct {
 	Excluded   string    // domains that the question excludes, separated by blanks
 
 	Unreserved bool // call.Used.Unreserved of its call
+
+	// GivenOut is set for a response from a sealed id, which a client has. Before an id is given out,
+	// Fetch finds out whether the API keeps responses at all.
+	GivenOut bool
 }
 
 // PartialRef returns a ResponseRef with what the question asked, without the response and its call.
@@ -42,10 +46,12 @@ func (q Question) PartialRef() ResponseRef {
 
 // Fetch returns the answer of a response in the background, as Ask would, but it never asks again,
 // and takes the elapsed time from the API. It adds to c what the response has used. The error is
-// ErrResponseLost, ErrRunning or ErrStateUnknown, or says why the response is no answer.
+// ErrResponseLost, ErrRunning or ErrStateUnknown, or says why the response is no answer. Of an API
+// without GET it is ErrResponseLost, but ErrStateUnknown if ref is GivenOut: then a proxy may have
+// answered.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*Answer, error) {
 	p := a.options.Profiles[ref.Tool]
-	response, err := a.options.Get(ctx, c, ref.ResponseID, p.Model, searchSources)
+	response, err := a.options.Get(ctx, c, ref.ResponseID, p.Model, searchSources, ref.GivenOut)
 	e, ok := errors.AsType[*call.APIError](err)
 	switch {
 	case ok && e.ResponseLost:

@@ -12,9 +12,11 @@ import (
 // What Fetch returns of a response: the answer of Ask, also on the next day, or an error.
 func TestFetch(t *testing.T) {
 	for _, tt := range compare.Rows[struct {
-		Name, Body string
-		Elapsed    time.Duration
-		Want       string
+		Name     string
+		GivenOut bool
+		Body     string
+		Elapsed  time.Duration
+		Want     string
 	}](t, "fetch") {
 		compare.Bubble(t, tt.Name, func(t *testing.T) {
 			a, _ := newAnswerer(0, tt.Body)
@@ -23,7 +25,12 @@ func TestFetch(t *testing.T) {
 			time.Sleep(24*time.Hour - time.Since(began))
 
 			c := &call.Call{Tool: "answer"}
-			got, err := a.Fetch(t.Context(), c, ResponseRef{CallBegan: began, Tool: "answer", ResponseID: "resp_1"})
+			got, err := a.Fetch(t.Context(), c, ResponseRef{
+				CallBegan:  began,
+				Tool:       "answer",
+				ResponseID: "resp_1",
+				GivenOut:   tt.GivenOut,
+			})
 			compare.Equal(t, "error", fmt.Sprint(err), tt.Want)
 			if err == nil {
 				want.Meta.Elapsed = tt.Elapsed
