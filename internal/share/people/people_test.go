@@ -34,6 +34,20 @@ func TestLowerBound(t *testing.T) {
 	compare.Equal(t, "its bytes after BeginDrain", r.TakeBytes("alice", 1), nil)
 }
 
+// Calls that go on without their requests may hold more bytes than the bounds. Then requests of a
+// few bytes are still admitted: people ask for their answers.
+func TestHeldBytes(t *testing.T) {
+	r := newRegistry()
+	for _, personID := range []string{"alice", "bob"} {
+		release := r.HoldBytes(personID, maxBytes)
+		compare.Equal(t, "a request", r.TakeRequest("alice"), nil)
+		compare.Equal(t, "bytes are refused", r.TakeBytes("alice", 1) != nil, true)
+		release()
+		compare.Equal(t, "bytes", r.TakeBytes("alice", 1), nil)
+		r.EndRequest("alice", 1)
+	}
+}
+
 // Calls at random run within the bounds, and none waits while one of its person may run. The calls
 // of a person begin in their order if none gives up. None waits longer than those that came before
 // it can run, and nothing is left.

@@ -56,9 +56,13 @@ func (r *Registry) take(personID string, more holding) error {
 
 	own := r.held[personID].plus(more)
 	all := r.all.plus(more)
-	if more.requests == 0 { // the request is admitted already: only its bytes are checked
-		own.requests = 0
-		all.requests = 0
+	// Only what grows is checked: the requests of people may be more than a new bound, and the bytes
+	// of calls without their requests more than any (HoldBytes).
+	if more.requests == 0 {
+		own.requests, all.requests = 0, 0
+	}
+	if more.bytes == 0 {
+		own.bytes, all.bytes = 0, 0
 	}
 	err := cmp.Or(
 		checkBounds(own, r.Bounds.MaxCallsPerPerson(), maxBytes/4, reasonPerson, "your calls"),
