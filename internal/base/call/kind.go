@@ -20,6 +20,10 @@ type handling int
 const (
 	temporary   handling = 1 << iota // the same request is made again
 	forOperator                      // the log has a hint, because the operator can fix it
+	refusesKey                       // after some in a row, calls fail without a request (package llm)
+	beforeWork                       // a request without any item costs nothing
+	alwaysJSON                       // a web page in its place is not of the API: KindBadResponse
+	hidden                           // ask --events tells the problem in words of ours
 
 	reportOnly handling = 0 // nothing else
 )
@@ -30,37 +34,37 @@ var (
 	KindMissingKey = newKind("missing key", "OpenAIError", "missing_key", forOperator)
 
 	// KindAuth: 401.
-	KindAuth = newKind("not authenticated", "AuthenticationError", "auth", forOperator)
+	KindAuth = newKind("not authenticated", "AuthenticationError", "auth", forOperator|refusesKey|hidden)
 
 	// KindPermission: 403.
-	KindPermission = newKind("not permitted", "PermissionDeniedError", "permission", forOperator)
+	KindPermission = newKind("not permitted", "PermissionDeniedError", "permission", forOperator|alwaysJSON)
 
 	// KindBlocked: the API has blocked the person by their safety_identifier.
 	KindBlocked = newKind("blocked", "PermissionDeniedError", "blocked", forOperator)
 
 	// KindNotFound: 404, but not for the model, or 501.
-	KindNotFound = newKind("not found", "NotFoundError", "not_found", forOperator)
+	KindNotFound = newKind("not found", "NotFoundError", "not_found", forOperator|alwaysJSON)
 
 	// KindAPIQuota: credit or budget is used up.
-	KindAPIQuota = newKind("out of quota", "RateLimitError", "quota", forOperator)
+	KindAPIQuota = newKind("out of quota", "RateLimitError", "quota", forOperator|refusesKey|beforeWork)
 
 	// KindRateLimit: a temporary 429.
-	KindRateLimit = newKind("rate limited", "RateLimitError", "rate_limit", temporary)
+	KindRateLimit = newKind("rate limited", "RateLimitError", "rate_limit", temporary|beforeWork)
 
 	// KindBadRequest: 400, 422 and other 4xx.
-	KindBadRequest = newKind("request refused", "BadRequestError", "parameter", forOperator)
+	KindBadRequest = newKind("request refused", "BadRequestError", "parameter", forOperator|alwaysJSON)
 
 	// KindServer: 408, 409, 5xx except 501, or a response that failed with a server error.
 	KindServer = newKind("server error", "InternalServerError", "server", temporary)
 
 	// KindTimeout: the deadline of the context passed.
-	KindTimeout = newKind("timed out", "APIConnectionTimeoutError", "timeout", reportOnly)
+	KindTimeout = newKind("timed out", "APIConnectionTimeoutError", "timeout", hidden)
 
 	// KindCanceled: the context was canceled, or the API says that the response was.
-	KindCanceled = newKind("canceled", "APIUserAbortError", "canceled", reportOnly)
+	KindCanceled = newKind("canceled", "APIUserAbortError", "canceled", hidden)
 
 	// KindConnection: DNS, a refused or broken connection, TLS, a proxy.
-	KindConnection = newKind("connection failed", "APIConnectionError", "connection", temporary|forOperator)
+	KindConnection = newKind("connection failed", "APIConnectionError", "connection", temporary|forOperator|hidden)
 
 	// KindBadResponse: a web page, a redirect, a response without output.
 	KindBadResponse = newKind("not a response", "APIResponseValidationError", "bad_response", forOperator)
@@ -108,6 +112,21 @@ func (k Kind) IsTemporary() bool { return k.handling&temporary != 0 }
 
 // IsForOperator reports whether the operator of the server can fix the error.
 func (k Kind) IsForOperator() bool { return k.handling&forOperator != 0 }
+
+// RefusesKey reports whether the API refuses the key or its quota.
+func (k Kind) RefusesKey() bool { return k.handling&refusesKey != 0 }
+
+// IsBeforeWork reports whether the API refuses a request before any work, so that it costs nothing
+// unless the response has an item.
+func (k Kind) IsBeforeWork() bool { return k.handling&beforeWork != 0 }
+
+// IsAlwaysJSON reports whether the API sends errors of the kind as JSON. A web page with their
+// status is of a proxy or a firewall.
+func (k Kind) IsAlwaysJSON() bool { return k.handling&alwaysJSON != 0 }
+
+// HidesMessage reports whether the message of an error may repeat a part of the key, or is not of
+// the API.
+func (k Kind) HidesMessage() bool { return k.handling&hidden != 0 }
 
 // kinds are all kinds, which newKind adds.
 var kinds []Kind

@@ -37,12 +37,10 @@ func (a *app) errorLine(err error, problem, hint string) json.RawMessage {
 	e, ok := errors.AsType[*call.APIError](err)
 	if ok {
 		code = cmp.Or(e.Code, e.Type, code)
-		switch kind {
-		case call.KindMissingKey: // nothing was sent
+		switch {
+		case kind == call.KindMissingKey: // nothing was sent
 			problem += ": " + hint
-		// The message may repeat a part of the key, or is not the API's.
-		case call.KindAuth, call.KindTimeout, call.KindCanceled, call.KindConnection:
-		default:
+		case !kind.HidesMessage():
 			problem = cmp.Or(e.Message, problem)
 		}
 	}

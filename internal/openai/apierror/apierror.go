@@ -66,8 +66,7 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 		e.Err = call.ErrPlainHTTP
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
 		e.Err = call.ErrWebPage
-		switch e.Kind {
-		case call.KindPermission, call.KindNotFound, call.KindBadRequest: // the API sends JSON
+		if e.Kind.IsAlwaysJSON() {
 			e.Kind = call.KindBadResponse
 		}
 	}

@@ -226,10 +226,8 @@ func (a *accumulator) runsAtAPI() bool {
 // limit, and no item of the response has come: the request costs nothing. OpenAI reports an
 // exhausted quota in a stream, after a 200.
 func (a *accumulator) refusedBeforeWork(err error) bool {
-	kind := call.KindOf(err)
-	refuses := kind == call.KindAPIQuota || kind == call.KindRateLimit
 	hasItems := len(a.items) > 0 || a.endedResponse != nil && len(a.endedResponse.Output) > 0
-	return refuses && !hasItems && !a.runsAtAPI()
+	return call.KindOf(err).IsBeforeWork() && !hasItems && !a.runsAtAPI()
 }
 
 // noteBackground records the id of the response and emits call.ResponseNamed, once, if the

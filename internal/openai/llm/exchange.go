@@ -304,7 +304,7 @@ func (x *exchange) decideRetry(
 // failure may be of this call alone, or of a key that SetKey has replaced.
 func (x *exchange) noteIfKeyRefused(failure *call.APIError) {
 	lacksScope := failure.Kind == call.KindPermission && failure.Status == http.StatusUnauthorized
-	refusesKey := failure.Kind == call.KindAuth || failure.Kind == call.KindAPIQuota || lacksScope
+	refusesKey := failure.Kind.RefusesKey() || lacksScope
 	if refusesKey && !failure.MaybeThisCall && x.key == x.client.key.Load() {
 		x.client.memory.noteRefusal(x.call.Person.ID, failure)
 	}

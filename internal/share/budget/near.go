@@ -75,7 +75,7 @@ func (b *Budget) noteNearLocked(p call.Person, bk bucket, share int64) (words st
 	}
 	nb.quota = bk.Name
 	nb.person = p
-	nb.nearUntil = now.Add(time.Duration(share-nearThousandths+1) * period / 1000)
+	nb.nearUntil = now.Add(time.Duration(share-nearThousandths+1) * (period / 1000))
 	b.nearBuckets.Set(bk.key, nb)
 	if isNew && b.Log != nil {
 		log := b.Log.With("limit", bk.Name, "used", words)
