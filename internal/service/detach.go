@@ -51,6 +51,7 @@ func (s *Service) CompleteDetachOptions(
 			warning = "answer_within_ms has no effect over HTTP: no profile sets background"
 		}
 	case len(sealingSecrets()) > 0 || keyMayCome:
+		// Also if wantsAPI is false: clients may have ids of a server with other settings.
 		o.BackgroundAPI = s.backgroundAPI(sealingSecrets)
 		s.wantsSealingKey = wantsAPI && len(sealingSecrets()) == 0
 	case wantsAPI:

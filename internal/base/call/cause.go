@@ -30,6 +30,10 @@ var (
 // kind; nil if the context has not ended.
 func EndOf(ctx context.Context) error { return errors.Join(ctx.Err(), context.Cause(ctx)) }
 
+// IsCancelled reports whether ctx has ended because the client of its call has left or cancelled.
+// It also does after ErrLeaveAtAPI, which ends ctx in the same way.
+func IsCancelled(ctx context.Context) bool { return KindOf(EndOf(ctx)) == KindCanceled }
+
 // TimeoutError is the cause with which a call ends that has exceeded this time limit.
 type TimeoutError time.Duration
 

@@ -99,7 +99,8 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 }
 
 // wordsName returns the name by which wordsFor finds the words for an error: its causeName, else
-// its kind and detail. e is the *call.APIError in err, or an empty one.
+// its kind and detail. For an entry with Says, such as "parameter tools effort", wordsName looks by
+// the kind and the first word of the detail. e is the *call.APIError in err, or an empty one.
 func (a Advisor) wordsName(err error, e *call.APIError) string {
 	name := e.Kind.Label()
 	detail := a.detail(e)

@@ -168,7 +168,7 @@ func (s *Server) followDetached(
 	if errors.Is(context.Cause(sessionCtx), call.ErrCancelled) {
 		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil)
 	}
-	task.Result()
+	task.AwaitEnd()
 }
 
 // logArguments logs a call at debug level: the names of its arguments and the length of its
@@ -213,8 +213,8 @@ func (s *Server) settleCall(
 	// From now on the task gets no sealed id.
 	sealedResponseID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
 
-	// A response that Tasks.Close has left at the API goes on, unless it has ended just then, with
-	// a report of what it has used.
+	// A response that Tasks.Close has left at the API goes on, unless it has ended with a report of
+	// what it has used: it has failed, for example, and the call was about to try again.
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	hasReported := reportedOfSealed != (call.Reported{})
 

@@ -88,5 +88,5 @@ func (s *Server) runOrDetach(
 	if s.tasks.DetachWhenDue(t) {
 		return t, tasks.State{} // it is working
 	}
-	return t, t.Result()
+	return t, t.AwaitEnd()
 }

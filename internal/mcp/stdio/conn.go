@@ -216,7 +216,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 		delivered, err := c.writeResponse(m)
 		if !delivered && c.Undelivered != nil {
 			// It cancels a response, in 3 s at most. The session, and so the process, goes on until
-			// Write has returned.
+			// Write has returned, even if countDown has ended c.ctx: the SDK waits for its handlers.
 			c.Undelivered(m.Result)
 		}
 		return err

@@ -40,7 +40,7 @@ type Frame struct {
 // a line of its own (spec §2).
 type Reader struct {
 	in  *bufio.Reader
-	log *slog.Logger
+	log *slog.Logger // Transport.Connect replaces that of NewReader, which discards all
 
 	// After a parseError, the next Read skips this many bytes, or the rest of the line. They are
 	// not skipped before Read returns the error, because they may arrive late.

@@ -195,8 +195,8 @@ func (ts *Tasks) Run(
 	}()
 }
 
-// Result waits for the end of a task, and returns its state.
-func (t *Task) Result() State {
+// AwaitEnd waits for the end of a task, and returns its state.
+func (t *Task) AwaitEnd() State {
 	<-t.done
 	return t.final
 }
@@ -255,7 +255,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 		secrets = api.Secrets()
 	}
 
-	// A call may have ended just now. With OverHTTP it gets no id: Result has the answer. Without,
+	// A call may have ended just now. With OverHTTP it gets no id: AwaitEnd has the answer. Without,
 	// it gets one all the same: the client of a polled task expects it, and answer_result returns
 	// at once.
 	canSeal := len(secrets) > 0 && !local.callEnded

@@ -109,6 +109,7 @@ func (ts *Tasks) refreshRemoteAlone(
 	}
 
 	defer ts.end(t, a, err) // even if the cancellation failed, or after a panic
+	// If the end is not read, what is reserved counts, and no process observes the end of the call.
 	if endIsRead {
 		ts.options.RemoteEnded(asker, ref, a, err)
 	}

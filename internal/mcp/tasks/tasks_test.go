@@ -79,7 +79,7 @@ func TestDetach(t *testing.T) {
 				compare.Equal(t, "runs", !task.hasEnded(), tt.detach)
 				compare.Equal(t, "detached afterwards", s.DetachWhenDue(task), false)
 				s.Close()
-				err := task.Result().Err
+				err := task.AwaitEnd().Err
 				if !errors.Is(err, tt.want) {
 					t.Errorf("error %v, want %v", err, tt.want)
 				}
@@ -132,7 +132,7 @@ func TestClose(t *testing.T) {
 				began := time.Now()
 				s.Close()
 				compare.Equal(t, "waited", time.Since(began), tt.waits)
-				err := task.Result().Err
+				err := task.AwaitEnd().Err
 				compare.Equal(t, "ended with the cause", errors.Is(err, tt.want), true)
 			})
 		})
@@ -180,7 +180,7 @@ func TestNotSealed(t *testing.T) {
 			compare.Equal(t, "detached", s.DetachWhenDue(task), !tt.overHTTP)
 			sealed, _ := s.NoteCallEnded(task, c.Reported)
 			compare.Equal(t, "sealed", sealed, "")
-			task.Result()
+			task.AwaitEnd()
 		})
 	}
 }
@@ -199,7 +199,7 @@ func TestCancel(t *testing.T) {
 		began := time.Now()
 		s.Cancel(t.Context(), task, nil)
 		compare.Equal(t, "waited", time.Since(began), time.Second)
-		compare.Equal(t, "cancelled", errors.Is(task.Result().Err, context.Canceled), true)
+		compare.Equal(t, "cancelled", errors.Is(task.AwaitEnd().Err, context.Canceled), true)
 	})
 }
 
@@ -232,7 +232,7 @@ func TestOtherResponses(t *testing.T) {
 					return &answer.Answer{}, nil
 				})
 				compare.Equal(t, "detached", s.DetachWhenDue(task), true)
-				err := task.Result().Err
+				err := task.AwaitEnd().Err
 				compare.Equal(t, "error", err, nil)
 				response, reported := s.NoteCallEnded(task, c.Reported)
 				compare.Equal(t, "response", response, "resp_1")

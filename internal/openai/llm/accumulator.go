@@ -170,7 +170,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 		"response.done":
 		r, err := a.finish(ev.endedResponse(), rawJSON{data: data, isEvent: true})
 		e, ok := errors.AsType[*call.APIError](err)
-		if ok {
+		if ok { // after one that failOrKeep keeps, the stream goes on for detailTimeout
 			return nil, a.failOrKeep(e)
 		}
 		return r, err

@@ -168,7 +168,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	if err == nil && !isReported && !endsProcess {
 		complete = cl.getCancelled(requestCtx, &c, acc.background)
 	}
-	if call.KindOf(context.Cause(ctx)) == call.KindCanceled {
+	if call.IsCancelled(ctx) {
 		complete = nil
 	}
 	if complete != nil {

@@ -183,7 +183,9 @@ func (b *block) joinHalves(ev *streamEvent) string {
 	return delta
 }
 
-// itemOf returns the item that an event is about, which may be a new one.
+// itemOf returns the item that an event is about: the one that streams at the index, until its
+// output_item.done; else the one with the id, unless that has another text; else a new one. Servers
+// may give all items the index 0, or the same id.
 func (a *accumulator) itemOf(ev *streamEvent) *streamItem {
 	item := a.byIndex[ev.OutputIndex]
 	if item == nil && ev.Type != "response.output_item.added" {

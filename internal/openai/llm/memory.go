@@ -51,15 +51,15 @@ func newMemory(refusalPause time.Duration) *memory {
 //	so is bob, with no request accepted between   the refusals of both count for all people
 //	the API accepts a request of alice            hers are forgotten; bob's count for bob alone
 type refusal struct {
-	failure   *call.APIError // the last one
-	inARow    int            // refusals of the person; an accepted request of the person ends the entry
-	inARowAll int            // those since the API last accepted a request of any person
-	nextProbe time.Time      // when a call may ask the API again
-	probing   bool           // a probe has begun since the last refusal
+	failure          *call.APIError // the last one
+	count            int            // refusals of the person; an accepted request of the person ends the entry
+	sinceAnyAccepted int            // those since the API last accepted a request of anyone
+	nextProbe        time.Time      // when a call may ask the API again
+	probing          bool           // a probe has begun since the last refusal
 }
 
-// noteRefusal records a refusal of the key. All refusals that count for the person now pause calls
-// again.
+// noteRefusal records a refusal of the key. It begins another pause of calls, for this refusal,
+// which may not count yet, and for all that count for the person.
 func (m *memory) noteRefusal(personID string, failure *call.APIError) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,8 +69,8 @@ func (m *memory) noteRefusal(personID string, failure *call.APIError) {
 		m.refusals.Set(personID, r)
 	}
 	r.failure = failure
-	r.inARow++
-	r.inARowAll++
+	r.count++
+	r.sinceAnyAccepted++
 
 	for _, each := range append(m.effectiveRefusalsLocked(personID), r) {
 		each.nextProbe = time.Now().Add(m.refusalPause)
@@ -85,7 +85,7 @@ func (m *memory) noteKeyAccepted(personID string) {
 	defer m.mu.Unlock()
 	m.refusals.Delete(personID)
 	for _, r := range m.refusals.Live() {
-		r.inARowAll = 0
+		r.sinceAnyAccepted = 0
 	}
 }
 
@@ -101,7 +101,7 @@ func (m *memory) forgetRefusals() {
 func (m *memory) effectiveRefusalsLocked(personID string) []*refusal {
 	var effective []*refusal
 	for _, r := range m.refusals.Live() {
-		if r.inARowAll >= minRefusals {
+		if r.sinceAnyAccepted >= minRefusals {
 			effective = append(effective, r)
 		}
 	}
@@ -110,7 +110,7 @@ func (m *memory) effectiveRefusalsLocked(personID string) []*refusal {
 	}
 
 	ofPerson := m.refusals.Get(personID)
-	if ofPerson != nil && ofPerson.inARow >= minRefusals {
+	if ofPerson != nil && ofPerson.count >= minRefusals {
 		effective = append(effective, ofPerson)
 	}
 	return effective

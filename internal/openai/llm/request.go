@@ -17,8 +17,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// params are the parameters of a request; its body is their JSON. remove changes their lists and
-// objects in place, so no other params share these.
+// params are the parameters of a request; its body is their JSON. remove changes include and the
+// objects in place, so no other params share these. All else may be shared, and never changes.
 type params map[string]any
 
 // newParams returns the parameters of a person's request, without those that the API is known to

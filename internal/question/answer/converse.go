@@ -25,10 +25,9 @@ func (a *Answerer) converse(
 		response, err := a.options.Create(ctx, c, request)
 		if err != nil {
 			// With an earlier response the call has an answer, even if the API has cancelled the
-			// requery. A call that is cancelled needs none. After ErrLeaveAtAPI, which ends ctx as a
-			// cancellation does, another process reads the end of this response.
-			isCancelled := call.KindOf(call.EndOf(ctx)) == call.KindCanceled
-			if f.lastResponse == nil || isCancelled {
+			// requery. A call that is cancelled needs none; after ErrLeaveAtAPI another process reads
+			// the end of the requery.
+			if f.lastResponse == nil || call.IsCancelled(ctx) {
 				return err
 			}
 			// If the earlier response has no text, compose returns an error that says more.

@@ -185,7 +185,8 @@ var (
 
 // removeTrackers removes the tracker from all addresses that are not in code, with one separator:
 // the "&" after it, or if it is the last parameter, the one before it. A word is an address from
-// the first tracker on that follows an addressStart in it. With isAddress s continues an address.
+// the first tracker on that follows an addressStart in it. With isAddress s continues an address, as
+// what follows a host does (PageURL).
 func removeTrackers(s string, isAddress bool) string {
 	if !strings.Contains(s, tracker) {
 		return s

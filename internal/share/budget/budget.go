@@ -196,7 +196,7 @@ func (b *Budget) reservedMinutes() int64 {
 // decide. The store may have taken such a call, which is given back later.
 func (t *Taken) takeInStore(changes []bucketChange) reply {
 	if len(changes) == 0 {
-		return reply{}
+		return reply{outcome: notRun}
 	}
 	store := t.budget.Store
 	r := store.apply(storeChange{

@@ -65,7 +65,7 @@ func closeMark(key string) mark {
 }
 
 // endMark returns the mark of the end of a response. A sealed id lasts for at most an hour
-// beyond the time limit of calls, which is far less than two days.
+// beyond the time limit of calls: less than two days, unless that is above 47 h.
 func endMark(responseID string) mark {
 	return mark{
 		key:  "end:" + pseudonym(responseID),

@@ -57,7 +57,8 @@ func parsePerson(words []string) (id string, limits map[string]float64, problem 
 	}
 	setting, value, _ := strings.Cut(name, "=")
 	_, isSetting := parseLimit(setting, value)
-	if isSetting || strings.HasPrefix(id, call.TokenIDPrefix) && strings.Contains(name, ":") {
+	hasToken := strings.HasPrefix(id, call.TokenIDPrefix) // names of tokens have no colon
+	if isSetting || hasToken && strings.Contains(name, ":") {
 		return "", nil, "does not begin with the name of a token, or with issuer and subject"
 	}
 

@@ -78,8 +78,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	t.settleOtherResponses(others)
-	// An endMark that refuses tells of another process of this program. A releaseMark, which only
-	// this process sends, refuses if something else has settled its key.
+	// An endMark that refuses tells of another process of this program. A releaseMark does not: its
+	// key is of this process, and refuses only after a change by another program.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }

@@ -160,12 +160,12 @@ func (s *Store) noteWorking(ctx context.Context) {
 func (s *Store) apply(change storeChange) reply {
 	isEmpty := len(change.marks)+len(change.buckets) == 0
 	if s == nil || s.IsFailing() || isEmpty {
-		return reply{}
+		return reply{outcome: notRun}
 	}
 	s.inFlight <- struct{}{} // each use ends: see StoreOptions.Timeout
 	defer func() { <-s.inFlight }()
 	if s.IsFailing() { // it began to fail during the wait
-		return reply{}
+		return reply{outcome: notRun}
 	}
 	return s.runScript(change)
 }
@@ -200,7 +200,7 @@ func (s *Store) runScript(change storeChange) reply {
 	if connected && !refuses {
 		return reply{outcome: unsure}
 	}
-	return reply{}
+	return reply{outcome: notRun}
 }
 
 // isFirstLine reports whether a line of the log is the first of its kind since the store last

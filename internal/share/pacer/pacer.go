@@ -434,8 +434,10 @@ func (t *Ticket) undoAcceptedLocked(person *personState) {
 //	refused is                        gap                   pause of the queue
 //	the first request                 a third of a second   none
 //	one that the queue did not send   the same              the same
-//	one sent before the last refusal  the same              the same
-//	the request after a pause         the same              1.5 times the last pause
+//	one sent before an earlier one    the same              the same
+//	  was refused
+//	the request after a pause         the same, or less     1.5 times the last pause, within
+//	                                  (see below)           the bounds below
 //	any other request                 1.25 times as long,   1.5 gaps
 //	                                  if calls wait
 //

@@ -58,9 +58,9 @@ type Entry struct {
 }
 
 // Enter puts a call into the queue, and returns the turn of this wait: a channel that GiveTurn
-// closes. A call that has waited before gets its old place. Another call with ReadyAt 0 gets the
-// first place that is kept for its person, if there is one. Any other call gets a new place, behind
-// all others. A call that gave up must not enter again.
+// closes. A call that has waited before gets its old place. Another call gets the first place that
+// is kept for its person, if there is one, unless its own ReadyAt is set: the API has refused it.
+// Any other call gets a new place, behind all others. A call that gave up must not enter again.
 func (q *Queue) Enter(e *Entry) (turn <-chan struct{}) {
 	q.DropOldPlaces()
 	keptIndex := slices.IndexFunc(q.kept, func(k *Entry) bool { return k.PersonID == e.PersonID })

@@ -22,7 +22,7 @@ type Access struct {
 
 	// Tokens and Resource are the ways to authenticate. With any of them each request for MCP or
 	// metrics needs a token that one of them accepts.
-	Tokens   *Tokens         // tokens that the operator hands out; nil if there are none
+	Tokens   *Tokens         // tokens that the operator hands out; nil: none, and no names
 	Resource *oauth.Resource // checks the tokens of people who sign in; nil if they cannot
 
 	Denied *Denied // people who are rejected in spite of a valid token; may be nil

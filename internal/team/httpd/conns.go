@@ -169,7 +169,8 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 }
 
 // Read reads from the connection, and tries again after a deadline (see maxLateReads). It fails
-// after too many header lines: net/http takes 30 times the memory of a header of tiny lines.
+// after too many header lines: net/http takes 30 times the memory of a header of tiny lines. Those
+// of a body count, too, while the connection is unauthenticated.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 

@@ -325,7 +325,7 @@ func (s *instance) serveMCP(res *response, r *http.Request) {
 	mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		JSONResponse:                 !acceptsStream,
-		PropagateRequestCancellation: true, // ends the handler; sessionCtx ends the call
+		PropagateRequestCancellation: true, // with requestCtx also the SDK's handler ends, not only the call
 		DisableLocalhostProtection:   true, // requireHost checks the Host header
 	}).ServeHTTP(res, requestCopy)
 }

@@ -26,8 +26,8 @@ const (
 	lingerTime = time.Second
 )
 
-// withResponse makes the response of each request, and passes both to next. A panic, which net/http would
-// log at debug level only, is logged as an error, and closes the connection.
+// withResponse makes the response of each request, and passes both to next. A panic, which net/http
+// would log at debug level only, is logged as an error, and closes the connection.
 func (s *instance) withResponse(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{
@@ -207,8 +207,8 @@ func (res *response) writeLocked(b []byte) (written int, err error) {
 	return written, err
 }
 
-// flushLocked sends what is written, and sets the timer for the next comment. After an error at
-// most one comment is tried.
+// flushLocked sends what is written, and sets the timer for the next comment. After an error it
+// does not: only a comment whose timer was set before is still tried.
 func (res *response) flushLocked() error {
 	err := res.control.Flush()
 	if err == nil {
