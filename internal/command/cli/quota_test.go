@@ -101,7 +101,7 @@ func TestQuota(t *testing.T) {
 		Want string
 	}](t, "quota") {
 		t.Run(tt.Args, func(t *testing.T) {
-			code, stdout, stderr := run(t.Context(), env, nil, strings.Fields(tt.Args)...)
+			code, stdout, stderr := run(t.Context(), env, nil, strings.Fields(strings.ReplaceAll(tt.Args, "ESC", "\x1b"))...)
 			checkExit(t, code, tt.Code)
 			got := stdout + stderr
 			want := values.Replace(tt.Want)

@@ -218,16 +218,12 @@ func (s *Server) settleCall(
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	hasReported := reportedOfSealed != (call.Reported{})
 
-	end := budget.End{
-		NotCounted: untried || gaveUpWaiting,
-		GoesOn:     leaves && !hasReported,
-	}
-	if !end.GoesOn {
-		end.ResponseID = sealedResponseID
-		end.ReportedOfResponse = reportedOfSealed
-	}
-
-	observes := taken.Settle(c, end)
+	observes := taken.Settle(c, budget.End{
+		NotCounted:         untried || gaveUpWaiting,
+		GoesOn:             leaves && !hasReported,
+		ResponseID:         sealedResponseID,
+		ReportedOfResponse: reportedOfSealed,
+	})
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
 	}

@@ -192,6 +192,21 @@ func TestBackground(t *testing.T) {
 	})
 }
 
+// A response in the background without an id has no name, and cannot be fetched.
+func TestNamelessResponse(t *testing.T) {
+	cl, api := newClient(0, answer(200, `{"status":"in_progress","background":true}`))
+	request := backgroundQuestion()
+	request.NoStream = true
+	events, _, err := watch(t, cl, request)
+	wantKind(t, err, call.KindBadResponse)
+	api.wantRequests(t, 1)
+	for _, ev := range events {
+		if _, named := ev.(call.ResponseNamed); named {
+			t.Errorf("named %+v", ev)
+		}
+	}
+}
+
 // The waits start anew after progress, and are as long as the API asks for. One that is too long is
 // cut.
 func TestReconnectWaits(t *testing.T) {

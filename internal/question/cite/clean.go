@@ -168,9 +168,9 @@ func removeMarkers(s string, candidates []int) string {
 }
 
 var (
-	// trackerAndNext matches the tracker, and what separates it from the next parameter. In HTML
-	// "&" is "&amp;".
-	trackerAndNext = text.LazyRegexp(tracker + `(&(?:amp;)?)?`)
+	// trackerAndNext matches the tracker, perhaps several times, and what separates it from the next
+	// parameter. In HTML "&" is "&amp;".
+	trackerAndNext = text.LazyRegexp(tracker + `(?:&(?:amp;)?` + tracker + `\b)*(&(?:amp;)?)?`)
 
 	// separator matches what separates a parameter from the text before it.
 	separator = text.LazyRegexp(`(?:\?|&(?:amp;)?)$`)

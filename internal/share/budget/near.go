@@ -14,7 +14,7 @@ const nearThousandths = 800
 
 // nearBucket is a bucket that was nearly used up.
 type nearBucket struct {
-	quota      string      // name of its quota
+	bucket     bucket      // its limit is the one that was nearly used up
 	person     call.Person // who has used it last
 	nearUntil  time.Time   // when it has refilled below nearThousandths, unless more is used
 	quietUntil time.Time   // until when it is not logged again
@@ -54,7 +54,7 @@ func (b *Budget) noteNear(words nearWords, p call.Person, changes []bucketChange
 		}
 		delete(words, bc.key)
 		nb := b.nearBuckets.Get(bc.key)
-		if nb.quota != "" { // it has refilled, was reset, or its limit has ended
+		if nb.bucket.key != "" { // it has refilled, was reset, or its limit has ended
 			nb.nearUntil = time.Time{}
 			b.nearBuckets.Set(bc.key, nb)
 		}
@@ -73,7 +73,7 @@ func (b *Budget) noteNearLocked(p call.Person, bk bucket, share int64) (words st
 	if isNew {
 		nb.quietUntil = now.Add(period)
 	}
-	nb.quota = bk.Name
+	nb.bucket = bk
 	nb.person = p
 	nb.nearUntil = now.Add(time.Duration(share-nearThousandths+1) * (period / 1000))
 	b.nearBuckets.Set(bk.key, nb)
@@ -95,9 +95,12 @@ func (b *Budget) NearLimitCounts() map[string]int {
 	defer b.nearMu.Unlock()
 	count := map[string]int{}
 	for _, nb := range b.nearBuckets.Live() {
-		hasLimit := slices.Contains(b.RefusedByValues(nb.person), nb.quota) // it may have ended
+		// The limit may have ended, or be higher now.
+		hasLimit := slices.ContainsFunc(b.buckets(nb.person), func(bk bucket) bool {
+			return bk.key == nb.bucket.key && bk.limitUnits <= nb.bucket.limitUnits
+		})
 		if hasLimit && time.Now().Before(nb.nearUntil) {
-			count[nb.quota]++
+			count[nb.bucket.Name]++
 		}
 	}
 	return count

@@ -72,6 +72,10 @@ func TestNearSettledElsewhere(t *testing.T) {
 	compare.Equal(t, "its own process observes", observes, false)
 	compare.Equal(t, "near", own.NearLimitCounts(), map[string]int{"day": 1})
 
+	own.SetPersonLimits(PersonLimits{alice.ID: {"tokens_per_day": 2_000_000}})
+	compare.Equal(t, "near a higher limit", own.NearLimitCounts(), map[string]int{})
+	own.SetPersonLimits(PersonLimits{alice.ID: {"tokens_per_day": 900_000}})
+	compare.Equal(t, "near a lower limit", own.NearLimitCounts(), map[string]int{"day": 1})
 	own.SetPersonLimits(PersonLimits{alice.ID: {"tokens_per_day": 0}})
 	compare.Equal(t, "near without a limit", own.NearLimitCounts(), map[string]int{})
 

@@ -115,7 +115,11 @@ func (s *Store) withAdminConn(ctx context.Context, run func(*adminConn)) error {
 		ac.nowMicros = now[0]*1e6 + now[1]
 		run(ac)
 	}
-	return cmp.Or(ac.err, err)
+	err = cmp.Or(ac.err, err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("asking the store, for %v: %w", reportTimeout, err)
+	}
+	return err
 }
 
 // do runs a command, unless there was an error before.
@@ -147,7 +151,7 @@ func (ac *adminConn) pseudonymsByName(name string) []string {
 
 	pseudonyms := []string{pseudonym(call.TokenIDPrefix + name)}
 	for _, usages := range ac.usages(ac.topPseudonyms(noBound)) {
-		if usages[0].Name == name && usages[0].Pseudonym != pseudonyms[0] {
+		if usages[0].Name == text.Label(name) && usages[0].Pseudonym != pseudonyms[0] {
 			pseudonyms = append(pseudonyms, usages[0].Pseudonym)
 		}
 	}

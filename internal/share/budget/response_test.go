@@ -178,7 +178,8 @@ func (s *shared) end(word string, n int64) (known bool) {
 		end.RequestInput = []json.RawMessage{make([]byte, 4<<20)} // a long question
 		end.UnreportedRequests = 1
 		end.UnreportedBegun = 1
-		s.taken.Settle(end, End{GoesOn: true})
+		ofCall.GoesOn = true
+		s.taken.Settle(end, ofCall)
 	case "second", "third":
 		end.Unreserved = s.call.Unreserved
 		i := slices.Index([]string{"", "second", "third"}, word)

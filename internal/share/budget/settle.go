@@ -29,7 +29,7 @@ type End struct {
 	NotCounted bool // the call does not count for the quota of calls
 
 	// GoesOn: the call ends with its process, and its response goes on at the API, whose end
-	// another process may read. Then the fields below are not set.
+	// another process may read. Then Settle ignores the fields below: it must not count that end.
 	GoesOn bool
 
 	// ResponseID is that of the response whose end other processes may read, too; else "". It need
@@ -51,6 +51,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 		// The response is an UnreportedBegun of c, for which countUsed guesses at least what is
 		// reserved. SettleResponse gives that back: a guess from a long question would be more.
 		c.RequestInput = nil
+		end.ResponseID = ""
+		end.ReportedOfResponse = call.Reported{}
 	}
 	b := t.budget
 	ofCall := callChange{

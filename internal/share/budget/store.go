@@ -35,10 +35,11 @@ var takeSource string
 
 var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
-// codedError matches an error with a code, by which the server refuses to run the script. Without
-// one it may be of a proxy that has no reply of the server, which may have run the script:
-// "upstream failure" of Envoy, and "ERR Connection timed out" of twemproxy.
-var codedError = text.LazyRegexp(`^(ERR )?([A-Z]{4,}|OOM) `)
+// notRunError matches an error by which the server refuses to run the script: one with a code, or one
+// of the server in words (hints.txt). Any other may be of a proxy that has no reply of the server,
+// which may have run the script: "upstream failure" of Envoy, and "ERR Connection timed out" of
+// twemproxy.
+var notRunError = text.LazyRegexp(`^(ERR )?([A-Z]{4,}|OOM|ASK) |^ERR (max number of clients|unknown command) `)
 
 // Store is a Valkey or Redis server. After an error the store fails: it is not used until a probe
 // succeeds. An error does not tell whether the script ran. So only changes with a mark are sent
@@ -190,7 +191,7 @@ func (s *Store) runScript(change storeChange) reply {
 	}
 
 	refusal, refuses := errors.AsType[redis.Error](err)
-	refuses = refuses && codedError().MatchString(string(refusal))
+	refuses = refuses && notRunError().MatchString(string(refusal))
 	wasCurrent := s.renewPool(pool)
 	fails = wasCurrent && s.failing.CompareAndSwap(false, true)
 	_ = pool.Close() // takes a while: other uses know already that the store fails
