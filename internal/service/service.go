@@ -68,7 +68,7 @@ type Service struct {
 	StartCommand string // command that starts the program, for hints
 
 	// effective is Config or, with Offline, the copy of Config.Offline for the fake API. Requests
-	// are sent by it.
+	// are sent by it. The two differ only in the key, headers, base URL and models.
 	effective *config.Config
 
 	keys    *keyring // the API key, and those that seal the ids of tasks

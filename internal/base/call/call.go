@@ -35,8 +35,8 @@ type Call struct {
 	Traceparent string
 
 	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped. For a
-	// call of the MCP server, package tasks sets it before the call runs: that sink waits while the
-	// process stops its calls.
+	// call of the MCP server, package tasks sets it before the call runs. That sink waits while
+	// tasks.Tasks.Close stops the calls: no call begins another response in the meantime.
 	Sink func(Event)
 
 	// WaitDeadline is when a wait for a slot or for the rate limit ends the call with ErrWaiting;

@@ -34,7 +34,7 @@ var (
 	KindMissingKey = newKind("missing key", "OpenAIError", "missing_key", forOperator)
 
 	// KindAuth: 401.
-	KindAuth = newKind("not authenticated", "AuthenticationError", "auth", forOperator|refusesKey|hidden)
+	KindAuth = newKind("not authenticated", "AuthenticationError", "auth", forOperator|refusesKey|beforeWork|hidden)
 
 	// KindPermission: 403.
 	KindPermission = newKind("not permitted", "PermissionDeniedError", "permission", forOperator|alwaysJSON)

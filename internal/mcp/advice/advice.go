@@ -98,9 +98,13 @@ func (a Advisor) explain(tool string, err error) (problem, hint, message string)
 	return text.Expand(w.Problem, values) + suffix, text.Expand(w.Hint, values), message
 }
 
-// wordsName returns the name by which wordsFor finds the words for an error: its causeName, else
-// its kind and detail. For an entry with Says, such as "parameter tools effort", wordsName looks by
-// the kind and the first word of the detail. e is the *call.APIError in err, or an empty one.
+// wordsName returns the name by which wordsFor finds the words for an error, the first of these:
+//
+//	over_limit queued        causeName; there is one for each error without an APIError
+//	parameter tools effort   an entry with Says: kind, first word of the detail, and one more word
+//	parameter tools filters  kind and detail
+//
+// e is the *call.APIError in err, or an empty one.
 func (a Advisor) wordsName(err error, e *call.APIError) string {
 	name := e.Kind.Label()
 	detail := a.detail(e)

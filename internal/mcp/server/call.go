@@ -166,7 +166,7 @@ func (s *Server) followDetached(
 	defer s.recoverCall(task.Tool, &err)
 	defer s.options.People.HoldBytes(personID, bytes)()
 	if errors.Is(context.Cause(sessionCtx), call.ErrCancelled) {
-		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil)
+		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil) // nil: the task is of this process
 	}
 	task.AwaitEnd()
 }
@@ -303,7 +303,7 @@ func (s *Server) settleRemoteCall(
 	asker *call.Call, ref answer.ResponseRef, a *answer.Answer, err error,
 ) {
 	ended := *asker
-	ended.Requests = 1 // at least: of the POSTs that the call has made only the last is known
+	ended.Requests = 1 // at least, for the log: of the POSTs of the call only the last is known
 	ended.Unreserved = ref.Unreserved
 
 	took := time.Since(ref.CallBegan)

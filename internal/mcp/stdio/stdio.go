@@ -85,8 +85,8 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 // or the system is not Unix.
 func WaitReaderGone(ctx context.Context, w io.Writer) bool {
 	for ctx.Err() == nil {
-		occurred, ok := poll(w, 0)
-		if !ok || occurred != 0 { // poll(2) reports a missing reader, even if not asked for it
+		occurred, ok := poll(w, 0) // in a second at most
+		if !ok || occurred != 0 {  // poll(2) reports a missing reader, even if not asked for it
 			return ok
 		}
 	}

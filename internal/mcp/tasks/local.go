@@ -229,8 +229,8 @@ func (ts *Tasks) NoteCallEnded(
 // DetachWhenDue separates a task from its request, if its CallOptions allow that. It waits until
 // this is decided: soon for a polled task, after DetachAfter for any other. If DetachWhenDue
 // returns true, the task has an ID, by which later requests find it, and the call goes on, at most
-// until Close. If not, the task ends with its request, or has ended already: Result returns its
-// end.
+// until Close. If not, the task ends with its request, or has ended already: AwaitEnd returns
+// its end.
 func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	local := t.local
 	if !local.canDetach() {

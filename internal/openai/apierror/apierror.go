@@ -48,6 +48,7 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 	e.Status = resp.StatusCode
 	e.RequestID = RequestID(resp)
 	e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
+	// From "Unsupported value: 'effort' does" the name is what follows the last blank or quote.
 	named := strings.TrimSuffix(find(paramWords(), e, question), "' does")
 	e.Param = cmp.Or(e.Param, named[strings.LastIndexAny(named, " '\"")+1:])
 	e.Kind = classify(e, question)

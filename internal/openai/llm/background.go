@@ -230,7 +230,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 	var failure *call.APIError
 	streamBroke := broken != nil // the last connection was to bring the stream, and has failed
 	if streamBroke {
-		failure = x.client.attemptError(ctx, broken, 1) // try sets the number of attempts
+		failure = x.client.attemptError(ctx, broken, 1) // try makes a copy with the number of attempts
 	}
 
 	for {

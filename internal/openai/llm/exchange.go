@@ -197,7 +197,8 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 // countUnreported counts a request that may have used tokens which no response has reported. It
 // counts as begun if its work has, or if the response goes on after the end of the call. If the
 // call ends first, it also counts as begun where the API has told nothing yet: a plain response
-// tells nothing before its end, and a response in the background may go on without a name.
+// tells nothing before its end, and a response in the background may go on without a name. follow
+// has returned by now, so goesOn is decided.
 func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 	x.call.UnreportedRequests++
 	isPlain := x.params["stream"] != true
@@ -300,8 +301,9 @@ func (x *exchange) decideRetry(
 	return wait, nil
 }
 
-// noteIfKeyRefused tells the memory of a failure that refuses the key or its quota, unless the
-// failure may be of this call alone, or of a key that SetKey has replaced.
+// noteIfKeyRefused tells the memory of a failure that refuses the key or its quota, also of a 401 for
+// a scope that the key lacks. It does not if the failure may be of this call alone, or is of a key
+// that SetKey has replaced.
 func (x *exchange) noteIfKeyRefused(failure *call.APIError) {
 	lacksScope := failure.Kind == call.KindPermission && failure.Status == http.StatusUnauthorized
 	refusesKey := failure.Kind.RefusesKey() || lacksScope

@@ -34,8 +34,8 @@ const (
 
 // requestOptions returns the options with which openai-go makes a request of a call. The request
 // ends with ctx. The options set resp to the HTTP response and leave its body unread, because a
-// server may answer any request with an object or with a stream. openai-go itself gets a context
-// that does not end: openai-go would return the error of an ended context in place of the error of
+// server may answer any request with an object or with a stream. The caller passes openai-go a
+// context that does not end: openai-go would return the error of an ended context in place of the error of
 // the request, such as a RootsError.
 func (cl *Client) requestOptions(
 	ctx context.Context, c *call.Call, resp **http.Response,

@@ -60,11 +60,12 @@ func createAs(t testing.TB, cl *Client, p call.Person) error {
 
 // keyFaults are refusals of the key and of its quota.
 var keyFaults = map[string]step{
-	"401":   answer(401, apiBody("", "invalid_api_key", "", "Incorrect API key.")),
-	"402":   answer(402, `{"error":{"code":402,"message":"requires more credits, or fewer max_tokens"}}`),
-	"quota": answer(429, apiBody("", "insufficient_quota", "", "No credit.")),
-	"scope": answer(401, apiBody("", "missing_scope", "", "Missing scopes: api.responses.write.")),
-	"a 200": sseStep(`{"type":"error","error":{"code":"insufficient_quota","message":"No credit."}}`),
+	"401":          answer(401, apiBody("", "invalid_api_key", "", "Incorrect API key.")),
+	"402":          answer(402, `{"error":{"code":402,"message":"requires more credits, or fewer max_tokens"}}`),
+	"quota":        answer(429, apiBody("", "insufficient_quota", "", "No credit.")),
+	"scope":        answer(401, apiBody("", "missing_scope", "", "Missing scopes: api.responses.write.")),
+	"key in a 200": sseStep(`{"type":"error","error":{"code":"invalid_api_key","message":"x"}}`),
+	"a 200":        sseStep(`{"type":"error","error":{"code":"insufficient_quota","message":"No credit."}}`),
 }
 
 // eachFault runs a subtest in a synctest bubble for each of keyFaults, with a client of newShared.
@@ -123,7 +124,7 @@ func TestRefusalsOfAll(t *testing.T) {
 		}
 		for range 600 { // a minute
 			e := asError(t, createAs(t, cl, carol))
-			if e.Status != 401 && e.Kind != call.KindAPIQuota {
+			if e.Status != 401 && !e.Kind.RefusesKey() {
 				t.Errorf("kind = %v", e.Kind)
 			}
 			createAs(t, cl, alice)

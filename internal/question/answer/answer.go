@@ -44,7 +44,7 @@ func (p Profile) Cost(used call.Used) *float64 {
 // Options configures an Answerer.
 type Options struct {
 	// Create sends a request, and Get asks for a response in the background, as the methods of
-	// llm.Client do.
+	// llm.Client do. With strict404 only a 404 with an error object means that the API has lost it.
 	Create func(context.Context, *call.Call, call.Request) (*call.Response, error)
 	Get    func(
 		ctx context.Context, c *call.Call, id, model string, include []string, strict404 bool,

@@ -18,7 +18,7 @@ func (a *Answerer) compose(
 	c *call.Call, f *findings, p Profile, began time.Time,
 ) (*Answer, error) {
 	maxCitations := cmp.Or(p.MaxCitations, defaultMaxCitations)
-	text, doc := f.document(maxCitations) // of more sources without a page none could be cited
+	text, doc := f.document(maxCitations) // sources without a page are bounded: more could not be cited
 	if text == "" {
 		return nil, call.KindNoText.Errorf("%s", cmp.Or(f.incompleteNote, "no output"))
 	}

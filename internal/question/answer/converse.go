@@ -25,8 +25,8 @@ func (a *Answerer) converse(
 		response, err := a.options.Create(ctx, c, request)
 		if err != nil {
 			// With an earlier response the call has an answer, even if the API has cancelled the
-			// requery. A call that is cancelled needs none; after ErrLeaveAtAPI another process reads
-			// the end of the requery.
+			// requery. A call that is cancelled needs none. Neither does one that ends with
+			// ErrLeaveAtAPI: another process reads the end of the requery.
 			if f.lastResponse == nil || call.IsCancelled(ctx) {
 				return err
 			}
@@ -51,9 +51,9 @@ func (a *Answerer) converse(
 		}
 		request.Input = append(request.Input, response.InputItems()...)
 		request.Input = append(request.Input, call.UserMessage(prompt))
-		// The sink of a call that can be detached waits while the process stops the calls
-		// (tasks.Tasks.Close). Afterwards ctx tells whether the process ends: with another cause
-		// than ErrLeaveAtAPI the next request fails.
+		// If the process is ending its calls (tasks.Tasks.Close), the sink of a call that can be
+		// detached waits until ctx has its cause. With another cause than ErrLeaveAtAPI the next
+		// request fails.
 		c.Emit(call.Requesting{})
 		if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
 			return nil // the process ends before the requery, and the response in the id has ended

@@ -298,7 +298,7 @@ func readLine(s string) (c lineContent) {
 	}
 	withDates, withoutDates := s, s
 	for _, d := range slices.Backward(datesIn(s)) {
-		if d.kind != "other" { // such as "valid until"
+		if d.kind != "other" { // such as "valid until"; versions are no dates here
 			c.hasDate = true
 			withDates = withDates[:d.start] + "DATE" + withDates[d.end:]
 			withoutDates = withoutDates[:d.start] + withoutDates[d.end:]

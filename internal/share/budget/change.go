@@ -45,7 +45,8 @@ type storeChange struct {
 //
 //	closeMark, endMark or otherResponsesMark   sent as they are: the key is settled, and refuses
 //	endMark, releaseMark                       the same: the endMark refuses both
-//	releaseMark                                replaced by a closeMark, which refuses
+//	releaseMark                                replaced by a closeMark, which refuses: a
+//	                                           releaseMark leaves no key that could
 //
 // A startMark is never sent again.
 func (change storeChange) again() storeChange {

@@ -109,7 +109,7 @@ func (s bucketState) advance(nowMicros int64, bk bucket) (next bucketState, runn
 	sinceMicros := max(nowMicros-s.changedAtMicros, 0)
 	refilled := float64(sinceMicros) * float64(bk.limitUnits) / float64(bk.period.micros)
 	used := s.used + float64(overdue)
-	least := max(min(used, 0), float64(0-running)) // see bucketState.used
+	least := max(min(used, 0), float64(0-running)) // given back early: at most what is reserved
 	next.used = clampUsed(used-refilled, least, bk)
 	return next, running
 }

@@ -14,7 +14,8 @@ import "time"
 //	                                             lost. If the key is not taken it refuses, too, and
 //	                                             settles the key
 //	endMark             end:RESPONSE   settled   the end of the response in any process
-//	otherResponsesMark  others:NAME    settled   see settleOtherResponses
+//	otherResponsesMark  others:NAME    settled   what a retry or a requery has used, beside a
+//	                                             response whose end has an endMark
 //
 // The key of a call that is taken also has the minute at whose end its reserved units count as
 // used. A change with that key frees units of this minute.

@@ -49,16 +49,17 @@ func ParsePersonLimits(data string) (PersonLimits, error) {
 
 // parsePerson parses the words of a line. problem is what is wrong with the line, or "".
 func parsePerson(words []string) (id string, limits map[string]float64, problem string) {
-	name, settings := words[0], words[1:]
+	name, settings := words[0], words[1:] // of a token, which has no colon
 	id = call.TokenIDPrefix + name
-	if strings.Contains(name, "://") && len(settings) > 0 {
+	isInvalid := strings.Contains(name, ":")
+	if strings.Contains(name, "://") && len(settings) > 0 { // an issuer, and a subject
 		name, settings = settings[0], settings[1:]
 		id = words[0] + " " + name
+		isInvalid = false
 	}
 	setting, value, _ := strings.Cut(name, "=")
 	_, isSetting := parseLimit(setting, value)
-	hasToken := strings.HasPrefix(id, call.TokenIDPrefix) // names of tokens have no colon
-	if isSetting || hasToken && strings.Contains(name, ":") {
+	if isSetting || isInvalid {
 		return "", nil, "does not begin with the name of a token, or with issuer and subject"
 	}
 

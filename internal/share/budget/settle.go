@@ -80,8 +80,8 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	t.settleOtherResponses(others)
-	// An endMark that refuses tells of another process of this program. A releaseMark does not: its
-	// key is of this process, and refuses only after a change by another program.
+	// The mark that refuses is the endMark, if there is one: it tells of another process. The key of
+	// a releaseMark is of this process, which has not closed it: then inStore would be false.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }
@@ -118,7 +118,8 @@ func (t *Taken) settleInStore(correction callChange, end End) (change storeChang
 // usedByOtherResponses returns what the call has used beside the response that has ended.
 func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 	beside := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfResponse)}}
-	// Without a report of this response, an unreported request may be its own.
+	// An unreported request may be that of the ended response, if the API has reported nothing of it:
+	// then what it used is for the process that reads its end.
 	if end.ReportedOfResponse != (call.Reported{}) {
 		beside.UnreportedRequests = c.UnreportedRequests
 		beside.UnreportedBegun = c.UnreportedBegun

@@ -42,8 +42,8 @@ var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 var notRunError = text.LazyRegexp(`^(ERR )?([A-Z]{4,}|OOM|ASK) |^ERR (max number of clients|unknown command) `)
 
 // Store is a Valkey or Redis server. After an error the store fails: it is not used until a probe
-// succeeds. An error does not tell whether the script ran. So only changes with a mark are sent
-// again: the mark refuses a change that the store has made.
+// succeeds. An error other than notRunError does not tell whether the script ran. So only changes
+// with a mark are sent again: the mark refuses a change that the store has made.
 type Store struct {
 	options    StoreOptions
 	sessions   tls.ClientSessionCache // of TLS: a crowd of connections resumes one

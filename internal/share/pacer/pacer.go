@@ -455,15 +455,15 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 	case !t.isQueued || t.sentAt <= p.lastRefusalAt:
 		return
 
-	case p.queuePause > 0:
+	case p.queuePause > 0: // no request has been accepted since the last pause
 		// A longer gap may not help: the request after a pause is refused, too.
 		longestGap := max(minGap, maxGap/time.Duration(p.queue.Len()+1))
 		p.gap = min(p.gap, longestGap)
 		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longestGap*3, maxQueuePause))
 
 	default:
-		// For a person who may have a limit of their own the gap stays: it is the gap of all. That
-		// is so from the refusal on with which they have enough in a row.
+		// For a person who may have a limit of their own the gap stays: it is the gap of all. This
+		// refusal counts already among those in a row, of which that takes some.
 		if !person.mayHaveOwnLimit() && p.queue.Len() > 0 {
 			p.gap = min(p.gap*5/4, maxGap)
 		}

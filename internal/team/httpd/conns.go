@@ -23,8 +23,8 @@ const (
 	// waits. A connection takes at most 2 s:
 	//
 	//	0.5 s  authTimeout
-	//	0.5 s  five late reads
-	//	0.5 s  the response to each (see SetWriteDeadline)
+	//	0.5 s  maxLateReads times lateReadTime
+	//	0.5 s  as much again to write: SetWriteDeadline gives each response lateReadTime
 	//	0.5 s  in which net/http closes it
 	//
 	// So up to 600 connections in 2 s, 300 a second, need not wait.

@@ -153,7 +153,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	case <-ctx.Done():
 		s.drain()
 	}
-	cancel(call.ErrShutdown)
+	cancel(call.ErrShutdown) // also ends Loops: changes that the store misses from here on are lost
 	s.finish(srv)
 	if err == nil {
 		o.Log.Info("stopped")
