@@ -273,3 +273,35 @@ func TestNamedFunctions(t *testing.T) {
 		}
 	}
 }
+
+// The steps for a kind of error, or for a way for a call to end, name each function that asks for one:
+// it may have to know the next one, too.
+func TestUsesOfKinds(t *testing.T) {
+	asks := regexp.MustCompile(`[!=]= (call\.)?Kind[A-Z]|case .*call\.Kind|map\[call\.Kind\]|` +
+		`call\.(IsCancelled|KindShutdown|Err(Cancelled|Shutdown|LeaveAtAPI))\b|\[call\.TimeoutError\]`)
+	declared := regexp.MustCompile(`(?m)^(?:func|var) (?:\(.*?\) )?`)
+	comment := regexp.MustCompile(`//.*`)
+
+	adding := read(t, "docs/adding.md")
+	steps := section(adding, "A way for a call to end") + section(adding, "A kind of error") +
+		section(read(t, "docs/architecture.md"), "How a call ends")
+	for _, name := range sources(t, "") {
+		if slices.Contains([]string{"kind.go", "cause.go", "kinds.go"}, path.Base(name)) ||
+			strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, code := range declared.Split(comment.ReplaceAllString(read(t, name), ""), -1)[1:] {
+			function := regexp.MustCompile(`^\w*`).FindString(code)
+			if asks.MatchString(code) && !regexp.MustCompile(`\b`+function+"\\b").MatchString(steps) {
+				t.Errorf("%s: %s is in no step", name, function)
+			}
+		}
+	}
+}
+
+// section returns the section of a page below a heading.
+func section(page, heading string) string {
+	_, text, _ := strings.Cut(page, "\n## "+heading+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}

@@ -89,23 +89,22 @@ func (ts *Tasks) refreshRemoteAlone(
 		// later than its start, so the clock of the other machine has to do.
 		err = call.TimeoutError(ts.options.Timeout)
 	}
-	endIsRead := !errors.Is(err, answer.ErrRunning)
+	isRunning := errors.Is(err, answer.ErrRunning)
 	switch {
-	case endIsRead:
 	case errors.Is(err, answer.ErrStateUnknown): // it wraps ErrRunning
 		r.message = "the API does not say whether the answer is complete"
 		return r.message
-	case time.Since(r.openedAt) < ts.options.Timeout:
+	case isRunning && time.Since(r.openedAt) < ts.options.Timeout:
 		return ""
-	default:
+	case isRunning:
 		ts.cancelResponse(ctx, asker, ref)
 		// Adds to asker what the response has used: the GET before has found it running, and added
 		// nothing.
 		a, err = ts.fetchAnswer(ctx, asker, ref)
-		endIsRead = !errors.Is(err, answer.ErrRunning)
-		if a == nil { // else the answer came before the cancellation
-			err = call.TimeoutError(ts.options.Timeout)
-		}
+	}
+	endIsRead := !errors.Is(err, answer.ErrRunning)
+	if isRunning && a == nil { // else the answer came before the cancellation
+		err = call.TimeoutError(ts.options.Timeout)
 	}
 
 	defer ts.end(t, a, err) // even if the cancellation failed, or after a panic

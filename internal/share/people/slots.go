@@ -12,8 +12,8 @@ import (
 // Bounds.MaxCalls. It goes to the call that waited first, but a call of a person who runs as many
 // calls as Bounds.MaxCallsPerPerson allows is passed over.
 //
-// release gives the slot back, and must be called once. If ctx ends first, the error is its cause;
-// if c.WaitDeadline comes first, the error is call.ErrWaiting. With an error, Acquire sets c.Ahead.
+// release gives the slot back, and must be called once. If ctx ends first, the error is call.EndOf;
+// if c.WaitDeadline comes first, that wraps call.ErrWaiting. With an error, Acquire sets c.Ahead.
 func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), err error) {
 	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()
@@ -24,7 +24,7 @@ func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), e
 		ahead, left := r.leave(e)
 		if left { // else the call has just got its slot
 			c.Ahead = ahead
-			return nil, context.Cause(ctx)
+			return nil, call.EndOf(ctx)
 		}
 	}
 
