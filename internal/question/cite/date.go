@@ -197,6 +197,10 @@ func withKinds(s string, all []date) []date {
 		if kind == "" {
 			kind = kindAfter(s[d.end:next])
 		}
+		if kind == "" && i+1 < len(all) && isPeriod(s[d.end:next], all[i+1].kind) {
+			kind = "other" // of an event, for example
+			all[i+1].kind = kind
+		}
 		next = d.start - size
 		all[i].kind = kind
 		all[i].start = next
@@ -210,6 +214,18 @@ func withKinds(s string, all []date) []date {
 			d.kind == "" && (d.form.where == "named" || d.form.where == "alone" && followsWord)
 	})
 }
+
+// isPeriod reports whether two dates are the first and the last day of a period: "2026-06-08 to
+// 2026-06-12". between is the text between the first date and the second with its word, if any.
+func isPeriod(between, secondKind string) bool {
+	if secondKind == "other" && strings.TrimSpace(between) == "" {
+		return true
+	}
+	return secondKind == "" && dash().MatchString(between)
+}
+
+// dash matches a dash of https://cldr.unicode.org between the days of a period.
+var dash = text.LazyRegexp(`^ ?[-–—~〜～] ?$`)
 
 // beforeDate are the characters that may be between a word and its date.
 const beforeDate = " \t:：(（[*_|\"“”'`-–—~"
@@ -398,10 +414,14 @@ var (
 	betweenLinkAndWord = text.LazyRegexp(`^[^\pL\pN|.。!?！？]*$`)
 	betweenLinkAndDate = text.LazyRegexp(`^[^\pL\pN|.。!?！？:：]*$`)
 
+	// afterParentheses matches what is between the target of a link and a date if parentheses around
+	// the link end before the date, and none begin: "([a](URL)), 2026-05-01".
+	afterParentheses = text.LazyRegexp(`^\)[^()（）]*[)）][^(（]*$`)
+
 	// dateEndsRemark matches what follows a date if nothing more is said about the link, or if the
-	// date is in parentheses that are still open.
+	// date is in parentheses that are still open. A colon before another link begins a remark.
 	dateEndsRemark = text.LazyRegexp(
-		`^(?:(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|:：]|[-–—·] )|` +
+		`^(?:(?: [A-Z]{2,5}\b)?[\s*_]*(?:$|[)）\]】,;、。.|]|[:：][\s*_]*(?:$|[^\s*_\[])|[-–—·] )|` +
 			`(?:[^()（）.。]|\.\S|[(（][^()（）]*[)）])*[)）])`)
 
 	// remarkEnd matches the end of a remark about a link.
@@ -421,7 +441,7 @@ func (l Link) proseDates(today string) (found pageDates) {
 	gap := after[:first.start]
 	isOfPage := betweenLinkAndWord().MatchString(gap)
 	if first.kind == "" {
-		isOfPage = betweenLinkAndDate().MatchString(gap) &&
+		isOfPage = betweenLinkAndDate().MatchString(gap) && !afterParentheses().MatchString(gap) &&
 			dateEndsRemark().MatchString(after[first.end:])
 	}
 	if !isOfPage {

@@ -193,7 +193,7 @@ func (doc *Document) DatedListPages() []Citation {
 }
 
 // markdownImage matches an image, whose URL is no link.
-var markdownImage = text.LazyRegexp(`!\[[^\]]*\]\([^)]*\)`)
+var markdownImage = text.LazyRegexp(`!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>`)
 
 // lastURL matches the URL at the end of a text.
 var lastURL = text.LazyRegexp(`https?://[^)` + urlEnd + `]*$`)
@@ -407,7 +407,8 @@ var exactURL = text.LazyRegexp(
 
 // markdownUnescaper undoes the escapes of URLs in Markdown. Of the escapes of HTML it undoes only
 // "&amp;", because a URL may have "&copy=" in its query.
-var markdownUnescaper = strings.NewReplacer(`\_`, "_", `\*`, "*", `\~`, "~", `\-`, "-", `\&`, "&", "&amp;", "&")
+var markdownUnescaper = strings.NewReplacer(`\_`, "_", `\*`, "*", `\~`, "~", `\-`, "-", `\&`, "&",
+	`\(`, "(", `\)`, ")", `\|`, "|", `\#`, "#", `\+`, "+", `\.`, ".", `\=`, "=", "&amp;", "&")
 
 var (
 	// lastUnderscore matches an underscore at the end of a word, and emphasisStart one that begins
