@@ -61,7 +61,7 @@ type Used struct {
 	// UnreportedRequests (llm) counts the requests that may have used tokens which no response
 	// reported. UnreportedBegun (llm) is how many of these had begun their work: a search, another
 	// tool or text had arrived, the API may go on with the response after the end of the call, or
-	// the call ended before a plain response, which tells nothing until then.
+	// the call ended while the API had told nothing (exchange.countUnreported).
 	// GuessedTokens (budget) is how many tokens count for all of them.
 	UnreportedRequests int
 	UnreportedBegun    int

@@ -43,9 +43,9 @@ func CountElements(data []byte) int {
 	return elements
 }
 
-// ParseText parses the text of a string as JSON. If the text is no JSON, or exceeds the bounds of
-// CountElements, the value that ParseText returns does not exist.
-func ParseText(v gjson.Result) gjson.Result {
+// ParseString parses the content of a string as JSON. If v is no string, its content is no JSON, or
+// it exceeds the bounds of CountElements, the value that ParseString returns does not exist.
+func ParseString(v gjson.Result) gjson.Result {
 	data := []byte(v.Str)
 	if !json.Valid(data) || CountElements(data) > MaxElements {
 		return gjson.Result{}

@@ -134,9 +134,9 @@ func Nearest(s string, names []string) string {
 	return nearest
 }
 
-// Label returns s as one printable line of at most 100 characters. It is for names that clients
+// ShortLine returns s as one printable line of at most 100 characters. It is for names that clients
 // send.
-func Label(s string) string {
+func ShortLine(s string) string {
 	return Truncate(OneLine(s), 100)
 }
 

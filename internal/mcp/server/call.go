@@ -31,8 +31,8 @@ import (
 func newCall(req mcp.Request, person call.Person, tool string) *call.Call {
 	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // nil over stdio
 	c := &call.Call{
-		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()),
-		App:  text.Label(cmp.Or(clientLabel(req), extra.Header.Get("User-Agent"))),
+		ID:   cmp.Or(text.ShortLine(extra.Header.Get("X-Request-Id")), rand.Text()),
+		App:  text.ShortLine(cmp.Or(clientLabel(req), extra.Header.Get("User-Agent"))),
 		Tool: tool,
 
 		Began:  time.Now(),
@@ -93,7 +93,7 @@ func (s *Server) callTool(
 	c := newCall(req, person, tool)
 	args := gjson.ParseBytes(req.Params.Arguments)
 	// Some clients and models encode the arguments twice.
-	if object := jsonx.ParseText(args); object.IsObject() {
+	if object := jsonx.ParseString(args); object.IsObject() {
 		args = object
 	}
 	if tool == answerResultTool {
@@ -214,7 +214,7 @@ func (s *Server) settleCall(
 	sealedResponseID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
 
 	// A response that Tasks.Close has left at the API goes on, unless it has ended with a report of
-	// what it has used: it has failed, for example, and the call was about to try again.
+	// what it has used: it has failed, for example, and the call has not yet emitted Retrying.
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	hasReported := reportedOfSealed != (call.Reported{})
 
@@ -292,8 +292,9 @@ func (s *Server) sendProgress(
 
 // settleRemoteCall is called when this process has read the end of a response whose call another
 // process runs, or ran (tasks.Options.RemoteEnded). asker is the call of the request that read the
-// end: it has the tool of ref (callAnswerResult, handleTask) and what the API has reported of
-// the response, and the log has its ID and App; a and err are the end.
+// end. Its person is that of the ended call, as Tasks.Find returns a task to no other; it has the
+// tool of ref (callAnswerResult, handleTask) and what the API has reported of the response. Its ID
+// and App are those of the request, also in the log. a and err are the end.
 // settleRemoteCall notes what the response has used, and observes the end of its call, unless that
 // was done before.
 //

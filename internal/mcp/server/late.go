@@ -99,7 +99,8 @@ func (s *Server) callAnswerResult(
 // CancelUndelivered cancels the task that a result of tools/call names, if the client does not get
 // the result, because it has cancelled the call (stdio.Transport.Undelivered): without the id the
 // client cannot ask for the answer. The task goes on if the client has the id from an earlier
-// result: then this result is one of tasks/get, or has the id with a number (splitResultID).
+// result. Then id below names no task: a result of tasks/get has no such member, and a working
+// result after the first one has the id with a number (splitResultID).
 //
 // If this process has forgotten the task, Cancel asks the API, with a call of its own.
 func (s *Server) CancelUndelivered(result []byte) {

@@ -341,7 +341,7 @@ func (s *Server) initializeResult() *mcp.InitializeResult {
 type unknownTool string
 
 func (name unknownTool) Error() string {
-	return "Unknown tool: " + text.Label(string(name))
+	return "Unknown tool: " + text.ShortLine(string(name))
 }
 
 func (name unknownTool) As(target any) bool {

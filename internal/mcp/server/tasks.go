@@ -102,7 +102,7 @@ func (s *Server) handleTask(
 	if t == nil {
 		return nil, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidParams,
-			Message: "Unknown task: " + text.Label(p.ID),
+			Message: "Unknown task: " + text.ShortLine(p.ID),
 		}
 	}
 

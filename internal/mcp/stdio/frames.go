@@ -132,7 +132,8 @@ func (r *Reader) readFramed() (Frame, error) {
 	}
 
 	limit := maxMessage
-	first, _ := r.skipSpace() // after an error the body is not JSON, and the next Read returns it
+	// After an error of the input, readValue finds no JSON, and the next Read returns the error.
+	first, _ := r.skipSpace()
 	if !opensContainer(first) && length > 0 {
 		limit = length // only the length says where a scalar such as a number ends
 	}

@@ -350,7 +350,8 @@ func (ts *Tasks) awaitNamedAndKept(t *Task, wasAsked bool) bool {
 }
 
 // awaitNamed waits until ref refers to the response of the present attempt, until the task has
-// ended or is to end (then detach fails), or until timeout; nil: no timeout.
+// ended or is to end (then detach fails), or until timeout; nil: no timeout. With a ref there is an
+// entry in starts.
 func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
 	for {
 		ts.mu.Lock()

@@ -68,8 +68,8 @@ func (ts *Tasks) refreshRemote(
 // no other request asks about the task.
 //
 // A response that runs for the time limit after openedAt is cancelled, but only if the API says
-// that it runs: otherwise a complete answer would be lost because the API is busy. The process that
-// runs the call ends it before.
+// that it runs: otherwise a complete answer would be lost because the API is busy. If the process
+// that runs the call still exists, its own time limit has cancelled the response before.
 func (ts *Tasks) refreshRemoteAlone(
 	ctx context.Context, t *Task, asker *call.Call, wasCancelled bool,
 ) string {
@@ -89,21 +89,21 @@ func (ts *Tasks) refreshRemoteAlone(
 		// later than its start, so the clock of the other machine has to do.
 		err = call.TimeoutError(ts.options.Timeout)
 	}
-	isRunning := errors.Is(err, answer.ErrRunning)
+	wasRunning := errors.Is(err, answer.ErrRunning)
 	switch {
 	case errors.Is(err, answer.ErrStateUnknown): // it wraps ErrRunning
 		r.message = "the API does not say whether the answer is complete"
 		return r.message
-	case isRunning && time.Since(r.openedAt) < ts.options.Timeout:
+	case wasRunning && time.Since(r.openedAt) < ts.options.Timeout:
 		return ""
-	case isRunning:
+	case wasRunning:
 		ts.cancelResponse(ctx, asker, ref)
 		// Adds to asker what the response has used: the GET before has found it running, and added
 		// nothing.
 		a, err = ts.fetchAnswer(ctx, asker, ref)
 	}
 	endIsRead := !errors.Is(err, answer.ErrRunning)
-	if isRunning && a == nil { // else the answer came before the cancellation
+	if wasRunning && a == nil { // else the answer came before the cancellation
 		err = call.TimeoutError(ts.options.Timeout)
 	}
 

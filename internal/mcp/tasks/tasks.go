@@ -294,7 +294,7 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, asker *call.Call) {
 		return
 	}
 	ts.end(t, nil, context.Canceled)
-	t.local.stop(context.Canceled)
+	t.local.stop(context.Canceled) // Run has set stop and returned: a known task can be detached
 	<-t.local.returned
 }
 

@@ -222,8 +222,8 @@ func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.endedResponse == nil
 }
 
-// refusedBeforeWork reports whether err says that the API refuses the request by its quota or rate
-// limit, and no item of the response has come: the request costs nothing. OpenAI reports an
+// refusedBeforeWork reports whether err says that the API refuses the request by its key, its quota
+// or its rate limit, and no item of the response has come: the request costs nothing. OpenAI reports an
 // exhausted quota in a stream, after a 200.
 func (a *accumulator) refusedBeforeWork(err error) bool {
 	hasItems := len(a.items) > 0 || a.endedResponse != nil && len(a.endedResponse.Output) > 0
@@ -307,5 +307,5 @@ func (a *accumulator) finishStreamed() (*call.Response, error) {
 	if a.lastItem().Status == "incomplete" {
 		r.Status = "incomplete"
 	}
-	return a.finish(&r, rawJSON{})
+	return a.finish(&r, rawJSON{}) // no error needs the JSON: Output is set, from what was streamed
 }

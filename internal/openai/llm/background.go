@@ -243,7 +243,9 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			wait = failure.RetryAfter
 		}
 
-		if failure != nil && !isInTime(ctx, wait) { // as in decideRetry
+		// No time is left for another GET. The request is not made again either: nothing is known of
+		// its response.
+		if failure != nil && !isInTime(ctx, wait) {
 			final := *failure
 			final.NoRetry = true
 			return x.endEarly(ctx, acc, &final)
@@ -269,7 +271,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		case failure == nil: // the response still runs
 		case failure.ResponseLost && acc.isAnswered(): // as readStream does in the foreground
 			r, err = acc.finishStreamed()
-			if err == nil {
+			if err == nil { // no body has brought r: readResponse has added nothing
 				x.call.Reported.Add(reported(r))
 			}
 			return r, err
@@ -320,8 +322,8 @@ func (cl *Client) getOrConfirmLost(
 	if failure == nil || !failure.ResponseLost {
 		return r, failure
 	}
-	_ = sleep(ctx, lostWait) // if ctx has ended, the GET fails at once
-	return cl.getOnce(ctx, acc, asObject)
+	_ = sleep(ctx, lostWait)              // if ctx has ended, the GET fails at once
+	return cl.getOnce(ctx, acc, asObject) // a stream is not needed to see whether it exists
 }
 
 // getOnce makes one GET of the response of acc: for getOrConfirmLost, or for the usage after a

@@ -47,8 +47,9 @@ func newMemory(refusalPause time.Duration) *memory {
 // refusal is what is remembered for a person after the API has refused the key or its quota. While
 // refusals count for a person, the person's calls fail with the last failure until nextProbe:
 //
-//	alice is refused minRefusals times in a row   her refusals count for alice
+//	alice is refused minRefusals times in a row   her refusals count for alice (count)
 //	so is bob, with no request accepted between   the refusals of both count for all people
+//	                                              (sinceAnyAccepted)
 //	the API accepts a request of alice            hers are forgotten; bob's count for bob alone
 type refusal struct {
 	failure          *call.APIError // the last one

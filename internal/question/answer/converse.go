@@ -26,7 +26,7 @@ func (a *Answerer) converse(
 		if err != nil {
 			// With an earlier response the call has an answer, even if the API has cancelled the
 			// requery. A call that is cancelled needs none. Neither does one that ends with
-			// ErrLeaveAtAPI: another process reads the end of the requery.
+			// ErrLeaveAtAPI, for which IsCancelled is true, too: another process reads the end of the requery.
 			if f.lastResponse == nil || call.IsCancelled(ctx) {
 				return err
 			}
@@ -56,7 +56,7 @@ func (a *Answerer) converse(
 		// request fails.
 		c.Emit(call.Requesting{})
 		if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
-			return nil // the process ends before the requery, and the response in the id has ended
+			return nil // before the requery; the sealed id has the response that has just ended
 		}
 	}
 }

@@ -156,7 +156,7 @@ func hostNames(v gjson.Result, fromFlag bool) (names []string, err error) {
 	if fromFlag {
 		example = "example.com"
 	}
-	if array := jsonx.ParseText(v); array.IsArray() {
+	if array := jsonx.ParseString(v); array.IsArray() {
 		v = array
 	}
 
@@ -196,7 +196,7 @@ func (a Argument) inFormat(v gjson.Result) (string, error) {
 		}
 		return code, nil
 	}
-	if s == "" || s != text.Label(s) {
+	if s == "" || s != text.ShortLine(s) {
 		return "", call.KindArguments.Errorf("must be one line of at most 100 characters, got %s",
 			quote(v))
 	}
@@ -218,7 +218,7 @@ func questionText(v gjson.Result) (string, error) {
 
 // quote returns the start of a JSON value, in one line, for an error.
 func quote(v gjson.Result) string {
-	return text.Label(v.Raw)
+	return text.ShortLine(v.Raw)
 }
 
 // ListedBy reports whether a tool lists the argument. A tool takes an argument also if it does not

@@ -199,18 +199,19 @@ func removeTrackers(s string, isAddress bool) string {
 	codeParts := codeIn(s)
 	var b strings.Builder
 	written, examined := 0, 0 // what is before these is written, and examined
+	inAddress := isAddress    // whether the word that was examined last is an address
 	for _, m := range trackerAndNext().FindAllStringSubmatchIndex(s, -1) {
 		from, to := m[0], m[1]
 		space := strings.LastIndexAny(s[examined:from], " \t\r\n")
 		word := s[examined+space+1 : from]
 		sameWord := space < 0
-		isAddress = isAddress && sameWord || addressStart().MatchString(word)
+		inAddress = inAddress && sameWord || addressStart().MatchString(word)
 		examined = from + len(tracker)
 
 		before := separator().FindString(s[max(written, from-len("&amp;")):from])
 		hasNext := m[2] >= 0
 		switch {
-		case !isAddress || before == "" || codeParts.endAt(from) >= 0:
+		case !inAddress || before == "" || codeParts.endAt(from) >= 0:
 			continue
 		case hasNext:
 			b.WriteString(s[written:from])

@@ -122,7 +122,7 @@ func (s bucketState) applyChange(nowMicros int64, bc bucketChange, untilMinute i
 		use += bc.reserve
 	}
 
-	least := min(s.used, 0)
+	least := min(s.used, 0) // used may be below 0: see bucketState.used
 	// A change that reserves nothing, as that of SettleResponse, may give back units that the call
 	// of another process still reserves.
 	if bc.reserve == 0 {

@@ -151,7 +151,7 @@ func (ac *adminConn) pseudonymsByName(name string) []string {
 
 	pseudonyms := []string{pseudonym(call.TokenIDPrefix + name)}
 	for _, usages := range ac.usages(ac.topPseudonyms(noBound)) {
-		if usages[0].Name == text.Label(name) && usages[0].Pseudonym != pseudonyms[0] {
+		if usages[0].Name == text.ShortLine(name) && usages[0].Pseudonym != pseudonyms[0] {
 			pseudonyms = append(pseudonyms, usages[0].Pseudonym)
 		}
 	}
@@ -232,7 +232,7 @@ func (ac *adminConn) parseUsage(q Quota, pseudonym, stored string) (usage QuotaU
 	taken := s.used + float64(running)
 	unusedAtMicros := ac.nowMicros + int64(taken*float64(bk.period.micros)/float64(bk.limitUnits))
 	return QuotaUsage{
-		Name:      text.Label(cmp.Or(name, pseudonym)),
+		Name:      text.ShortLine(cmp.Or(name, pseudonym)),
 		Pseudonym: pseudonym,
 		Limit:     q.unit.format(bk.limitUnits) + " " + q.unitWords(),
 		Used:      q.unit.format(int64(math.Ceil(s.used))),

@@ -80,8 +80,9 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	t.settleOtherResponses(others)
-	// The mark that refuses is the endMark, if there is one: it tells of another process. The key of
-	// a releaseMark is of this process, which has not closed it: then inStore would be false.
+	// The mark that refuses is the endMark, if there is one: it tells of another process. A releaseMark
+	// does not refuse: only a closeMark settles its key, and takeInStore sends one only if the reply was
+	// lost. Then inStore is false, and there is no releaseMark.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }
@@ -118,8 +119,8 @@ func (t *Taken) settleInStore(correction callChange, end End) (change storeChang
 // usedByOtherResponses returns what the call has used beside the response that has ended.
 func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 	beside := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfResponse)}}
-	// An unreported request may be that of the ended response, if the API has reported nothing of it:
-	// then what it used is for the process that reads its end.
+	// If the API has reported nothing of the ended response, an unreported request may be its own. Then
+	// the guess stays in the change with the endMark, which counts once.
 	if end.ReportedOfResponse != (call.Reported{}) {
 		beside.UnreportedRequests = c.UnreportedRequests
 		beside.UnreportedBegun = c.UnreportedBegun

@@ -59,7 +59,7 @@ for i = 1, marks + nBuckets do
 	end
 end
 
-local untilMinute = minute + tonumber(ARGV[2]) -- for a start; else what the key of the call has; without either it has no effect
+local untilMinute = minute + tonumber(ARGV[2]) -- for a start; else what the key of the call has; only keys in the state taken use it
 local function changeState(i)
 	local state, keep = ARGV[3 * i], ARGV[3 * i + 1]
 	if state == '' then

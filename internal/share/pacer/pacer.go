@@ -462,8 +462,8 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longestGap*3, maxQueuePause))
 
 	default:
-		// For a person who may have a limit of their own the gap stays: it is the gap of all. This
-		// refusal counts already among those in a row, of which that takes some.
+		// For a person who may have a limit of their own the gap stays: it is the gap of all. The
+		// refusals in a row, by which mayHaveOwnLimit goes, include this one (NoteRefused).
 		if !person.mayHaveOwnLimit() && p.queue.Len() > 0 {
 			p.gap = min(p.gap*5/4, maxGap)
 		}

@@ -74,7 +74,7 @@ func requireHost(accepts func(host string) bool, next http.Handler) http.Handler
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !accepts(r.Host) {
 			reason := "the Host header is not allowed"
-			host := text.Label(HostName(r.Host))
+			host := text.ShortLine(HostName(r.Host))
 			if host != "" {
 				const format = "the Host header %q is not allowed; serve --allowed-host %[1]s allows it. " +
 					"Beyond loopback, other hosts then need it, too"

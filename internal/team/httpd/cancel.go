@@ -82,8 +82,8 @@ func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 	calls := s.cancellable.cancel(keyOf(res, id))
 	reason := gjson.GetBytes(m.Params, "reason").Str
 	s.Log.Debug("cancelled",
-		"requestId", text.Label(id.Raw),
-		"reason", text.Label(reason),
+		"requestId", text.ShortLine(id.Raw),
+		"reason", text.ShortLine(reason),
 		"client", res.person.Name,
 		"calls", calls)
 }

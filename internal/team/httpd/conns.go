@@ -39,8 +39,9 @@ const (
 
 // listener bounds its unauthenticated connections. A connection is authenticated once one of its
 // requests has passed Access.requireToken or, where requests need no token, has reached
-// instance.admit; one for metrics or health alone is not. Beyond maxUnauthenticated a new
-// connection waits until another one is authenticated or closed: each then has authTimeout.
+// instance.admit. A connection for health alone is not authenticated, nor is one for metrics where
+// these need no token. Beyond maxUnauthenticated a new connection waits until another one is
+// authenticated or closed: each then has authTimeout.
 type listener struct {
 	net.Listener
 	numOpen atomic.Int64 // connections, the authenticated ones included; connState counts them

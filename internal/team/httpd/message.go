@@ -80,8 +80,8 @@ func writeError(w http.ResponseWriter, status int, id string, e *jsonrpc.Error) 
 // none (_meta), if m is
 //   - initialize, whose params negotiate the version: the SDK would refuse a version in the header
 //     that it does not support;
-//   - a stateless ping, as clients on the Go SDK 1.7 and 1.8 send it. If it is refused, the connection
-//     of 1.7 ends (https://github.com/modelcontextprotocol/go-sdk/issues/1130).
+//   - a ping with server.StatelessVersion in its header alone, as clients on the Go SDK 1.7 and 1.8
+//     send it. If it is refused, the connection of 1.7 ends (https://github.com/modelcontextprotocol/go-sdk/issues/1130).
 func dropVersionHeader(r *http.Request, m *rpc.Message) {
 	if m.Method != "initialize" && (m.Method != "ping" || isLegacy(r)) {
 		return

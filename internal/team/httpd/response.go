@@ -169,7 +169,7 @@ func (res *response) recordRejection(status int) {
 		values = append(values, "client", rej.person)
 	case status == http.StatusForbidden: // because of the Host or the Origin header
 		origin := res.request.Header.Get("Origin")
-		values = append(values, "host", text.Label(res.request.Host), "origin", text.Label(origin))
+		values = append(values, "host", text.ShortLine(res.request.Host), "origin", text.ShortLine(origin))
 	}
 	values = append(values, "remote", s.clientAddress(res.request))
 	s.LogLimiter.Log(rej, func(n int) { log("rejected", append(values, "count", n)...) })
@@ -207,8 +207,9 @@ func (res *response) writeLocked(b []byte) (written int, err error) {
 	return written, err
 }
 
-// flushLocked sends what is written, and sets the timer for the next comment. After an error it
-// does not: only a comment whose timer was set before is still tried.
+// flushLocked sends what is written, and sets the timer for the next comment. After an error no timer
+// is set, and only a comment whose timer was set before is still tried. writeLocked calls it for each
+// write on a stream, sendComment for a blank line before JSON.
 func (res *response) flushLocked() error {
 	err := res.control.Flush()
 	if err == nil {

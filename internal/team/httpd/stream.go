@@ -51,6 +51,6 @@ func (res *response) sendComment() {
 	res.beginLocked(http.StatusOK, res.earlyHeader())
 	_, err := res.writeLocked([]byte(comment))
 	if err == nil {
-		_ = res.flushLocked() // of JSON, too
+		_ = res.flushLocked()
 	}
 }
