@@ -166,10 +166,11 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 
 	isReported := c.Usage != (call.Usage{})
 	if err == nil && !isReported && !endsProcess {
-		complete = cl.getCancelled(requestCtx, &c, acc.background)
-	}
-	if call.IsCancelled(ctx) {
-		complete = nil
+		r := cl.getCancelled(requestCtx, &c, acc.background)
+		acc.background.goesOn = r != nil && r.IsRunning()
+		if r != nil && !r.IsRunning() && !call.IsCancelled(ctx) {
+			complete = r
+		}
 	}
 	if complete != nil {
 		acc.emitUnstreamed(complete.Output)
@@ -182,13 +183,14 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	return complete
 }
 
-// getCancelled gets a response after its cancellation, and adds what it has used to c. It returns
-// the response if that was complete before, else nil.
+// getCancelled gets a response after its cancellation, and adds what it has used to c. The response
+// may have been complete before, or go on all the same. getCancelled returns nil if the GET or the
+// response has failed.
 func (cl *Client) getCancelled(ctx context.Context, c *call.Call, b background) *call.Response {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
 	r, failure := cl.getOnce(ctx, cl.newAccumulator(c, b), asObject) // logs an error
-	if failure != nil || r.IsRunning() {
+	if failure != nil {
 		return nil
 	}
 	return r
@@ -224,7 +226,8 @@ func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, b *background) e
 //     response, and returns why the last one failed.
 //   - If the API has lost the response, follow returns what was streamed if that is a complete
 //     answer, else an error.
-//   - If ctx ends, or the response is too large, follow cancels the response, and returns an error.
+//   - If ctx ends, or the response is too large, follow cancels the response, and returns an error;
+//     or what was streamed, if that is a complete answer and the client has not cancelled the call.
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.APIError
@@ -270,11 +273,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return r, nil
 		case failure == nil: // the response still runs
 		case failure.ResponseLost && acc.isAnswered(): // as readStream does in the foreground
-			r, err = acc.finishStreamed()
-			if err == nil { // no body has brought r: readResponse has added nothing
-				x.call.Reported.Add(reported(r))
-			}
-			return r, err
+			return x.streamedAnswer(acc)
 		case failure.ResponseLost, !acc.runsAtAPI():
 			return nil, failure
 		case ctx.Err() != nil:
@@ -286,7 +285,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 }
 
 // endEarly cancels the response of a call that ends with failure. It returns the response instead
-// if that is complete (cancelEarly).
+// if that is complete (cancelEarly), or if the whole answer was streamed.
 func (x *exchange) endEarly(
 	ctx context.Context, acc *accumulator, failure *call.APIError,
 ) (*call.Response, error) {
@@ -294,7 +293,23 @@ func (x *exchange) endEarly(
 	if r != nil {
 		return r, nil
 	}
+	if acc.isAnswered() && !call.IsCancelled(ctx) {
+		streamed, err := x.streamedAnswer(acc)
+		if err == nil {
+			return streamed, nil
+		}
+	}
 	return nil, failure
+}
+
+// streamedAnswer returns the response of a stream that has brought a complete answer, but not the
+// event that ends the response. No body has brought this response, so it is not yet in Reported.
+func (x *exchange) streamedAnswer(acc *accumulator) (*call.Response, error) {
+	r, err := acc.finishStreamed()
+	if err == nil {
+		x.call.Reported.Add(reported(r))
+	}
+	return r, err
 }
 
 // mayResume reports whether to resume a stream that has broken with failure. If the API accepted

@@ -40,6 +40,15 @@ func reading(n int64) *call.Call {
 	return c
 }
 
+// unreported is a call with n requests, whose last response has a search but no usage.
+func unreported(n int) *call.Call {
+	c := reading(0)
+	c.Searches = 1
+	c.UnreportedRequests = n
+	c.UnreportedBegun = 1
+	return c
+}
+
 // stored returns how many units of a quota alice has used in the store, with those reserved. Some
 // refill during a test.
 func stored(t *testing.T, server *redistest.Server, b *Budget, of unit) (sum float64) {
@@ -172,6 +181,12 @@ func (s *shared) end(word string, n int64) (known bool) {
 		end.UnreportedRequests = 1
 		end.UnreportedBegun = 1
 		observes = s.taken.Settle(end, ofCall)
+	case "ends-unreported": // n tries; the API reports searches of the last one only
+		end = unreported(int(n))
+		ofCall.ReportedOfResponse = end.Reported
+		observes = s.taken.Settle(end, ofCall)
+	case "second-unreported":
+		observes = s.replicas[1].SettleResponse(unreported(1), s.response)
 	case "settles": // other processes do not know its response
 		observes = s.taken.Settle(end, End{})
 	case "drains":

@@ -118,13 +118,17 @@ func (t *Taken) settleInStore(correction callChange, end End) (change storeChang
 
 // usedByOtherResponses returns what the call has used beside the response that has ended.
 func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
-	beside := call.Call{Used: call.Used{Reported: c.Reported.Minus(end.ReportedOfResponse)}}
-	// If the API has reported nothing of the ended response, an unreported request may be its own. Then
-	// the guess stays in the change with the endMark, which counts once.
-	if end.ReportedOfResponse != (call.Reported{}) {
-		beside.UnreportedRequests = c.UnreportedRequests
-		beside.UnreportedBegun = c.UnreportedBegun
-		beside.RequestInput = c.RequestInput
+	beside := call.Call{Used: call.Used{
+		Reported:           c.Reported.Minus(end.ReportedOfResponse),
+		UnreportedRequests: c.UnreportedRequests,
+		UnreportedBegun:    c.UnreportedBegun,
+		RequestInput:       c.RequestInput,
+	}}
+	// Without a usage of the ended response one unreported request is its own. The guess for it stays
+	// in the change with the endMark, which counts once.
+	if end.ReportedOfResponse.Usage == (call.Usage{}) {
+		beside.UnreportedRequests = max(beside.UnreportedRequests-1, 0)
+		beside.UnreportedBegun = max(beside.UnreportedBegun-1, 0)
 	}
 	return t.budget.countUsed(t.tool, &beside)
 }
