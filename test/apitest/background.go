@@ -18,13 +18,14 @@ type job struct {
 	start     time.Time
 	slow      time.Duration // time between two events
 	events    []object
-	bills     string // when a cancelled response has its usage: billsAtOnce, billsLate, or never
+	bills     string // when a cancelled response has its usage: billsAtOnce, billsLate, or never; goesOn
 	cancelled atomic.Bool
 }
 
 const (
 	billsAtOnce = "bills"
 	billsLate   = "bills-late" // not in the answer to the cancel
+	goesOn      = "goes-on"    // a cancel has no effect
 )
 
 // until returns how long it takes until an event exists.
@@ -44,7 +45,7 @@ func (j *job) state(cancels bool) any {
 	}
 
 	state := maps.Clone(j.events[0]["response"].(object)) // queued
-	if !j.cancelled.Load() {
+	if !j.cancelled.Load() || j.bills == goesOn {
 		return state
 	}
 	state["status"] = "cancelled"

@@ -54,6 +54,7 @@ var turns = []string{"ok", "search", "uncited"}
 //	http=PATH                             an HTTP response to any request
 //	tokens=N                              used for the input, and none for the output
 //	bills, bills-late                     a cancelled response has its usage: at once, or in a GET
+//	goes-on                               a cancelled response still runs
 //	incomplete, failed, cancelled         the status of the response
 //	400, 401, 402, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	no-credit                             an exhausted quota, in words only
@@ -123,7 +124,7 @@ func parse(word string) (st step, err error) {
 			st.value = cmp.Or(value, "500")
 		case "tokens":
 			st.tokens = value
-		case billsAtOnce, billsLate:
+		case billsAtOnce, billsLate, goesOn:
 			st.bills = name
 		case "file":
 			st.file, err = os.ReadFile(value)

@@ -305,8 +305,8 @@ func TestCancelledUsage(t *testing.T) {
 		c := &call.Call{}
 		_, err := cl.Create(endsAfter(t, time.Second, context.Canceled), c, backgroundQuestion())
 		wantCause(t, err, context.Canceled)
-		got := fmt.Sprint(len(api.sent), c.Usage.Input+c.Usage.Output, c.Searches, c.UnreportedBegun)
-		wantEqual(t, "requests, tokens, searches, begun ones", got, want)
+		got := fmt.Sprint(len(api.sent), c.Usage.Input+c.Usage.Output, c.Searches)
+		wantEqual(t, "requests, tokens, searches", got, want)
 		wantEqual(t, "requests after the end", api.late, 0)
 	})
 
