@@ -153,12 +153,13 @@ func (s *Server) hasTool(tool string) bool {
 	return slices.ContainsFunc(listed, func(t *mcp.Tool) bool { return t.Name == tool })
 }
 
-// followDetached follows a detached task of this process from the end of its session on. It counts
-// the bytes of the arguments for the person: those of the request were given back at its end, but
-// the call still holds them. If the session has ended because the client has cancelled the call
-// before it got the id of the task, followDetached cancels the task, as CancelUndelivered does over
-// stdio. Any other end of a session leaves the task alone: a client may also close its response
-// after it has read the id.
+// followDetached follows a detached task of this process from the end of its session on. The call
+// still holds the bytes of the arguments, but the request gave them back at its end. So
+// followDetached counts them for the person until the task ends.
+//
+// A client may cancel the call before it gets the id of the task (call.ErrCancelled).
+// followDetached then cancels the task, as CancelUndelivered does over stdio. Any other end of the
+// session leaves the task alone: a client may also close its response after it has read the id.
 func (s *Server) followDetached(
 	sessionCtx context.Context, task *tasks.Task, personID string, bytes int,
 ) {
@@ -166,7 +167,8 @@ func (s *Server) followDetached(
 	defer s.recoverCall(task.Tool, &err)
 	defer s.options.People.HoldBytes(personID, bytes)()
 	if errors.Is(context.Cause(sessionCtx), call.ErrCancelled) {
-		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil) // nil: the task is of this process
+		// The task is of this process, so Cancel needs no call.
+		s.tasks.Cancel(context.WithoutCancel(sessionCtx), task, nil)
 	}
 	task.AwaitEnd()
 }
@@ -186,9 +188,9 @@ func (s *Server) logArguments(tool string, args gjson.Result, query string) {
 func (s *Server) runInSlot(
 	ctx context.Context, c *call.Call, q answer.Question, taken *budget.Taken, t *tasks.Task,
 ) (a *answer.Answer, err error) {
-	defer s.recoverCall(c.Tool, &err) // from settleCall
+	defer s.recoverCall(c.Tool, &err) // a panic of settleCall
 	defer func() { s.settleCall(t, taken, c, a, err) }()
-	defer s.recoverCall(c.Tool, &err) // from Acquire and Ask
+	defer s.recoverCall(c.Tool, &err) // a panic of Acquire or Ask
 	ctx, cancel := call.WithTimeout(ctx, s.options.Settings.Timeout)
 	defer cancel()
 
@@ -201,8 +203,8 @@ func (s *Server) runInSlot(
 }
 
 // settleCall is called when the call of a task has ended. It replaces what the quotas have reserved
-// for the call by what it has used (budget.End has examples), and observes the end, unless that is
-// for another process (docs/architecture.md, "Who reads the end first"). A call that has not tried
+// for the call by what the call has used (budget.End has examples). It observes the end, unless
+// another process does (docs/architecture.md, "Who reads the end first"). A call that has not tried
 // to send a request, or ends with ErrWaiting, is given back.
 func (s *Server) settleCall(
 	t *tasks.Task, taken *budget.Taken, c *call.Call, a *answer.Answer, err error,
@@ -213,8 +215,9 @@ func (s *Server) settleCall(
 	// From now on the task gets no sealed id.
 	sealedResponseID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
 
-	// A response that Tasks.Close has left at the API goes on, unless it has ended with a report of
-	// what it has used: it has failed, for example, and the call has not yet emitted Retrying.
+	// A response that Tasks.Close has left at the API goes on, unless the API has reported the
+	// usage of the response: then it has ended. For example, it has failed, and the call has not
+	// yet emitted Retrying.
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	hasReported := reportedOfSealed != (call.Reported{})
 
@@ -290,16 +293,17 @@ func (s *Server) sendProgress(
 	}
 }
 
-// settleRemoteCall is called when this process has read the end of a response whose call another
-// process runs, or ran (tasks.Options.RemoteEnded). asker is the call of the request that read the
-// end. Its person is that of the ended call, as Tasks.Find returns a task to no other; it has the
-// tool of ref (callAnswerResult, handleTask) and what the API has reported of the response. Its ID
-// and App are those of the request, also in the log. a and err are the end.
-// settleRemoteCall notes what the response has used, and observes the end of its call, unless that
-// was done before.
+// settleRemoteCall settles a call that another process runs, or ran. It notes what the response has
+// used, and observes the end of the call, unless that was done before. It is called when this
+// process has read the end of the response, a and err (tasks.Options.RemoteEnded). asker is the
+// call of the request that read the end:
+//   - its person is that of the ended call: Tasks.Find returns a task to no other person;
+//   - its tool is that of ref (callAnswerResult, handleTask);
+//   - it has what the API has reported of the response;
+//   - its ID and App are those of the request, also in the log.
 //
-// It does nothing for an end without an answer and without a usage: the process that ran the call
-// may know the usage, and else what it has reserved counts.
+// An end without an answer and without a usage changes nothing: the process that ran the call may
+// know the usage. If not, what that process has reserved counts.
 func (s *Server) settleRemoteCall(
 	asker *call.Call, ref answer.ResponseRef, a *answer.Answer, err error,
 ) {

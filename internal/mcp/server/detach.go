@@ -13,8 +13,9 @@ import (
 )
 
 // DetachOptions say which calls may be detached from their requests (tasks.Tasks.DetachWhenDue),
-// when, and where later requests find them: in this process, or at the API, which other processes
-// ask, too. In both cases the call goes on in this process. The zero value detaches no call.
+// and when. Later requests find a detached call in this process, or at the API, which other
+// processes ask, too. In both cases the call goes on in this process. The zero value detaches no
+// call.
 //
 //	                OffersTasks: tools with Tool.Pollable  DetachAfter: late answers of all tools
 //	stdio           this process, at once                  this process, after that time
@@ -22,11 +23,11 @@ import (
 //	                response; this process after 2 s       if the response has no name by then
 //	HTTP            no call                                no call
 //	HTTP with API   the API, once it has named the         the API, after that time; a GET looks
-//	                response, unless a GET says that       for the response after half of it, or
-//	                the response is lost                   later
+//	                response, unless a GET says that       for the response after half of that time,
+//	                the response is lost                   or later
 //
 // "With API" means that the tool of the call runs in the background of the API, and that there is a
-// secret for ids. Over HTTP a call of any other tool is not detached; if all tools are such,
+// secret for ids. Over HTTP a call of any other tool is not detached. If there is no tool with API,
 // service.Service.CompleteDetachOptions leaves OffersTasks false and DetachAfter 0.
 //
 // At the API, a response is found by its name. So with OverHTTP
@@ -46,8 +47,8 @@ type DetachOptions struct {
 	BackgroundAPI *tasks.BackgroundAPI // runs responses in the background; nil: none
 	OverHTTP      bool                 // and later requests may reach other processes
 
-	// EOF is closed when no request can follow. A request that still waits then, of a call or of
-	// answer_result, waits for the end of the call. Other detached calls end with the process.
+	// EOF is closed when no request can follow. Requests of calls and of answer_result that still
+	// wait go on to the end of the call. Other detached calls end with the process.
 	EOF <-chan struct{}
 }
 

@@ -65,13 +65,14 @@ func (s *Server) waitingResult(req mcp.Request, ahead int) *result {
 	}{statusWaiting, ahead, fmt.Sprintf(format, time.Now().Format(time.TimeOnly), ahead)}, nil)
 }
 
-// callAnswerResult answers a call of answer_result. It waits for the end of the task whose working
-// result had an id, and returns what the call of the task would have returned, or another working
-// result if the task has not ended in time.
+// callAnswerResult answers a call of answer_result. It waits for the end of the task that resultID
+// is about, and returns what the call of the task would have returned. If the task has not ended in
+// time, it returns another working result.
 func (s *Server) callAnswerResult(
 	ctx context.Context, req *mcp.CallToolRequest, c *call.Call, resultID string,
 ) (mcp.Result, error) {
-	// Left out, or no string: the model must not think that the answer has expired.
+	// The id is left out, or is no string. An error of its own says so: the model must not think
+	// that the answer has expired.
 	if resultID == "" {
 		return s.failure(req, answerResultTool,
 			call.KindArguments.Errorf("id is required, as a string: that of the last result"))
@@ -96,11 +97,13 @@ func (s *Server) callAnswerResult(
 	return s.resultOf(req, task.Tool, state)
 }
 
-// CancelUndelivered cancels the task that a result of tools/call names, if the client does not get
-// the result, because it has cancelled the call (stdio.Transport.Undelivered): without the id the
-// client cannot ask for the answer. The task goes on if the client has the id from an earlier
-// result. Then id below names no task: a result of tasks/get has no such member, and a working
-// result after the first one has the id with a number (splitResultID).
+// CancelUndelivered cancels the task that a result of tools/call names. The client does not get the
+// result, because it has cancelled the call (stdio.Transport.Undelivered): without the id the
+// client cannot ask for the answer.
+//
+// The task goes on if the client has the id from an earlier result, because id below then names no
+// task. A result of tasks/get has no such member, and a working result after the first one has the
+// id with a number (splitResultID).
 //
 // If this process has forgotten the task, Cancel asks the API, with a call of its own.
 func (s *Server) CancelUndelivered(result []byte) {
@@ -116,9 +119,9 @@ func (s *Server) CancelUndelivered(result []byte) {
 }
 
 // splitResultID returns the id of the task whose working result had the id resultID, and the id for
-// its next working result. The working results of the task X have the ids X, X.2, X.3 and so on,
-// because clients stop a loop of calls that are all the same: for X.2 splitResultID returns X and
-// X.3. If no result can have had the id resultID, both are "", the id of no task.
+// the next working result of the task. The working results of the task X have the ids X, X.2, X.3
+// and so on, because clients stop a loop of calls that are all the same. For X.2 splitResultID
+// returns X and X.3. If no result can have had the id resultID, both are "", the id of no task.
 func splitResultID(resultID string) (taskID, nextID string) {
 	taskID, number, isNumbered := strings.Cut(resultID, ".")
 	n := 1

@@ -59,9 +59,9 @@ func (s *Server) jsonResult(req mcp.Request, v any, meta map[string]any) *result
 	return r
 }
 
-// knowsResultType reports whether the client of a request knows the member resultType: the request
-// follows the version StatelessVersion, or the client has asked for such a version in initialize
-// and got an older one.
+// knowsResultType reports whether the client of a request knows the member resultType. The request
+// follows the version StatelessVersion, or the client has asked for this version or a later one in
+// initialize, and got an older version.
 func knowsResultType(req mcp.Request) bool {
 	session, _ := req.GetSession().(*mcp.ServerSession)
 	p := session.InitializeParams()
@@ -160,7 +160,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 		message = tool + ": invalid arguments: " + reason
 		data["reason"] = reason
 	} else {
-		const maxReason = 400 // characters; Explain bounds the errors of the API itself
+		const maxReason = 400 // characters; Explain itself bounds errors of the API
 		reason = text.Truncate(clean(s.options.Explain(tool, err)), maxReason)
 		message = "answer failed: " + reason
 	}
@@ -195,7 +195,7 @@ func errorDetails(e *call.APIError, clean func(string) string) map[string]any {
 		"request_id": clean(e.RequestID),
 		"status":     e.Status,
 	}
-	if e.Status == 0 { // no HTTP response has the error
+	if e.Status == 0 { // the error came without an HTTP response
 		data["status"] = clean(e.Code)
 	}
 	maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })

@@ -41,9 +41,9 @@ type Options struct {
 	Explain func(tool string, err error) string // puts an error of Ask into one line for the client
 
 	ObserveStart func(*call.Call) // called before a call takes its quota, concurrently; may be nil
-	// Observe is called concurrently, and may be nil: when a call has ended, when one was refused
-	// by a quota or for its arguments, and for a call of another process whose end this process
-	// settles.
+	// Observe is called when a call has ended, when a call is refused by a quota or for its
+	// arguments, and when this process settles a call of another process. It is called
+	// concurrently, and may be nil.
 	Observe func(CallEnd)
 
 	Settings Settings
@@ -108,8 +108,8 @@ type Server struct {
 	options Options
 	tasks   *tasks.Tasks
 
-	// clientSettings has the configured settings. Over stdio, the first client that needs others
-	// replaces them: see adaptTo.
+	// clientSettings has the configured settings. Over stdio, adaptTo may replace them once, by
+	// what a client needs.
 	clientSettings atomic.Pointer[clientSettings]
 
 	adaptMu   sync.Mutex // guards isAdapted
@@ -153,8 +153,8 @@ func (s *Server) setNeeds(n Needs) {
 	})
 }
 
-// adaptTo sets what the client of a request needs, if the request is the first one of a client that
-// needs something. It does nothing if Options.Needs is nil.
+// adaptTo sets what the client of a request needs. The first client that needs something counts,
+// and later ones change nothing. If Options.Needs is nil, adaptTo does nothing.
 func (s *Server) adaptTo(req mcp.Request) {
 	if s.options.Needs == nil {
 		return
@@ -264,9 +264,9 @@ var Methods = rpc.Methods{
 }
 
 // handler returns the handler of all requests and notifications of a person. Their contexts end
-// with sessionCtx, too. What the handler does not answer itself, it passes to next, the handler of
-// the SDK. The SDK runs the handler in a goroutine of its own, where a panic would end the process:
-// here a panic fails its request only.
+// with sessionCtx, too. The handler passes what it does not answer itself to next, the handler of
+// the SDK. The SDK runs each request in a goroutine of its own, where a panic would end the
+// process: here a panic fails its request only.
 func (s *Server) handler(
 	sessionCtx context.Context, person call.Person, next mcp.MethodHandler,
 ) mcp.MethodHandler {
@@ -316,12 +316,13 @@ func (s *Server) completeResult(res mcp.Result) {
 		}
 	case *mcp.ListToolsResult:
 		r.Tools = settings.tools
-		r.TTLMs = 3_600_000 // an hour: the tools change only at a restart, and over stdio once (adaptTo)
+		// An hour: the tools change only at a restart, and over stdio once (adaptTo).
+		r.TTLMs = 3_600_000
 	}
 }
 
-// initializeResult returns the result of an initialize that the SDK refuses. Its params are valid
-// (Methods), so that it refuses it only because the session has begun:
+// initializeResult returns the result of an initialize that the SDK refuses. The params are valid
+// (Methods), so the SDK refuses them only because the session has begun:
 //   - after server/discover, from a client that has given up waiting for the answer, and falls back
 //     (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio);
 //   - after another initialize, from a bridge that several clients share, or that connects again
@@ -335,9 +336,9 @@ func (s *Server) initializeResult() *mcp.InitializeResult {
 	}
 }
 
-// unknownTool is the error for a tool with this name, which does not exist (spec appendix B). It
-// only converts to a *jsonrpc.Error: if it were one, the SDK would replace its message, because of
-// the code.
+// unknownTool is the error for a tool with this name, which does not exist (spec appendix B). It is
+// no *jsonrpc.Error, but converts to one: the SDK replaces the message of a *jsonrpc.Error whose
+// code is CodeMethodNotFound.
 type unknownTool string
 
 func (name unknownTool) Error() string {

@@ -71,8 +71,8 @@ func declaresTasks(meta mcp.Meta) bool {
 	return isStateless(meta) && ok
 }
 
-// isPolled reports whether the client of a call polls it as a task: the client declares that it
-// can, and the server and the tool allow it.
+// isPolled reports whether the client of a call polls the call as a task: the client declares
+// tasks, and the server and the tool allow tasks.
 func (s *Server) isPolled(p *mcp.CallToolParamsRaw) bool {
 	isPollable := func(t call.Tool) bool { return t.Pollable && t.Name == p.Name }
 	pollable := slices.ContainsFunc(call.Tools, isPollable)

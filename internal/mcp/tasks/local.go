@@ -13,13 +13,13 @@ import (
 )
 
 // nameTimeout is how long DetachWhenDue waits for the API to name a response if the task can be
-// detached without the name:
-//   - a polled task that runs in this process then has an id that is not sealed;
-//   - a task during a retry then has an id with the earlier response.
+// detached without the name. After nameTimeout
+//   - a polled task that can go on in this process gets an id that is not sealed;
+//   - a task during a retry gets an id with the earlier response.
 const nameTimeout = 2 * time.Second
 
-// minLostTimeout is how long askWhetherLost may take even if the task is due before: its two GETs
-// are 2 s apart.
+// minLostTimeout is the shortest timeout of askWhetherLost, even if DetachAfter is over earlier:
+// only two GETs, 2 s apart, find a response lost.
 const minLostTimeout = 4 * time.Second
 
 // CallOptions say what the client of a call takes, and when and where the call can go on without
@@ -34,15 +34,14 @@ type CallOptions struct {
 	// the API runs in the background can go on.
 	OverHTTP bool
 
-	// PartialRef has what the question asked (answer.Question.PartialRef). A sealed id has it for
-	// another process, which may make the answer. Prepare adds the call, and noteResponse the
+	// PartialRef has what the question asked (answer.Question.PartialRef). A sealed id contains it,
+	// because another process may make the answer. Prepare adds the call, and noteResponse the
 	// response.
 	PartialRef answer.ResponseRef
 }
 
-// canDetach reports whether the call may go on without its request. With OverHTTP a call whose
-// response gets no name in the background ends with its request all the same: awaitNamed
-// then waits for the end of the call.
+// canDetach reports whether the call may go on without its request. With OverHTTP a call still ends
+// with its request if the API does not name its response: awaitNamed waits for the end of the call.
 func (o CallOptions) canDetach() bool { return o.Polled || o.DetachAfter > 0 }
 
 // localCall is a call that runs in this process.
@@ -55,23 +54,24 @@ type localCall struct {
 	// ref refers to the response that the API has named last. It is nil
 	//   - if the API has named none, or has lost the response;
 	//   - if an id has no room for the excluded domains.
-	// noteResponse sets it under the mutex of Tasks; DetachWhenDue also reads it without, while it
-	// waits.
+	// noteResponse sets ref under the mutex of Tasks. While DetachWhenDue waits, it reads ref
+	// without the mutex.
 	ref atomic.Pointer[answer.ResponseRef]
 
 	// Run sets these fields if the call can be detached.
 	ctx      context.Context         // of the call; done at its end, or when it is to end
 	stop     context.CancelCauseFunc // ends the call
-	detach   func() bool             // leaves the request of the call; false: the request has ended
+	detach   func() bool             // separates call and request; false: the request has ended
 	returned chan struct{}           // closed when the call has returned
 
 	// Guarded by the mutex of Tasks.
 	sealedResponseID string // the response in a sealed id of the task, or ""; DetachWhenDue sets it
 	callEnded        bool   // NoteCallEnded sets it
 
-	// starts has an entry for each response that the API names and, with the responseID "", one for
-	// each retry, requery and end of a wait. If a retry in the foreground follows resp_1, it has
-	// {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10. noteResponse adds the entries.
+	// starts has an entry for each response that the API names. Each retry, requery and end of a
+	// wait has an entry with the responseID "". If a retry in the foreground follows resp_1, the
+	// entries are {"resp_1", 0 tokens} and {"", 10 tokens}: resp_1 has used 10. noteResponse adds
+	// the entries.
 	starts []responseStart
 
 	startsChanged chan struct{} // closed, and replaced, when starts gets an entry
@@ -92,14 +92,14 @@ func (l *localCall) runsSealedResponseLocked() bool {
 	return last.responseID == l.sealedResponseID
 }
 
-// Prepare returns the task of a call, for Run, after Budget.Take has set Unreserved of the call. It
-// sets fields of the call:
+// Prepare returns the task of a call, for Run. Before, Budget.Take has set Unreserved of the call.
+// Prepare sets two fields of the call:
 //
-//   - WaitDeadline, with OverHTTP: a call that still waits for a slot or for the rate limit
-//     after DetachAfter ends then, whatever the other options are: it cannot go on elsewhere, and
-//     its client would soon give up. A call that no longer waits goes on.
-//   - Sink, if the client wants progress or the task can be detached. Other calls get none, so
-//     that no events are made of their deltas.
+//   - WaitDeadline, with OverHTTP and a DetachAfter, whatever the other options are. A call that
+//     still waits for a slot or for the rate limit ends after DetachAfter: it cannot go on
+//     elsewhere, and its client would soon give up. A call that no longer waits goes on.
+//   - Sink, if the client wants progress or the task can be detached. Other calls get none, so that
+//     no events are made of their deltas.
 func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 	t := newTask(c.Tool, c.Person.ID, now())
 	t.Polled = o.Polled
@@ -130,16 +130,18 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 }
 
 // noteResponse notes an event that begins a response, and what the API has reported of the call
-// before. If the event names a response in the background (call.ResponseNamed), that becomes the
-// ResponseRef of the task, unless an id has no room for the excluded domains. Until a retry has a
-// response with a name, the task keeps that of the earlier response, unless the API has lost it.
+// before the event.
 //
-// An id that is sealed does not change. If it has resp_1, and a retry or a requery makes resp_2,
-// this process answers with resp_2, and any other process with the end of resp_1. The call is
-// settled once, as resp_1; what resp_2 has used is noted apart.
+// If the event names a response in the background (call.ResponseNamed), the response becomes the
+// ref of the call, unless an id has no room for the excluded domains. A retry keeps the ref until
+// the API names the next response, or clears it if the API has lost the earlier response.
 //
-// A call begins its next response after noteResponse has returned. If Close has ended the call
-// before, the context of the call is done by then.
+// A sealed id does not change. If the id has resp_1, and a retry or a requery makes resp_2, this
+// process answers with resp_2, and any other process with the end of resp_1. The call is settled
+// once, as resp_1; what resp_2 has used is noted apart.
+//
+// A call begins its next response after noteResponse has returned. noteResponse waits while stopAll
+// holds the mutex, so the context of a call that stopAll ends is done by then.
 func (ts *Tasks) noteResponse(l *localCall, ev call.Event, reported call.Reported) {
 	switch ev.(type) {
 	case call.Retrying, call.Requesting, call.ResponseNamed:
@@ -170,8 +172,8 @@ func (ts *Tasks) noteResponse(l *localCall, ev call.Event, reported call.Reporte
 }
 
 // Run runs the call of a task. The call ends when requestCtx is done, unless DetachWhenDue has
-// returned true before. If the call can be detached, Run returns at once; if not, it waits for the
-// end.
+// returned true before. Run returns at once if the call can be detached, and otherwise waits for
+// its end.
 func (ts *Tasks) Run(
 	requestCtx context.Context, t *Task, run func(context.Context) (*answer.Answer, error),
 ) {
@@ -201,11 +203,13 @@ func (t *Task) AwaitEnd() State {
 	return t.final
 }
 
-// NoteCallEnded notes that the call of a task has ended: from now on the task gets no sealed id. If
-// it already has one, NoteCallEnded returns the id of the response in it, whose end other processes
-// may read, and what the API has reported of this response; else "". ofCall is what the API has
-// reported of the call. Server.settleCall calls NoteCallEnded before it settles what the call has
-// used.
+// NoteCallEnded notes that the call of a task has ended: from now on the task gets no sealed id.
+// ofCall is what the API has reported of the call. Server.settleCall calls NoteCallEnded before it
+// settles what the call has used.
+//
+// If the task already has a sealed id, other processes may read the end of the response in the id.
+// NoteCallEnded returns the id of this response, and what the API has reported of the response. If
+// the task has no sealed id, responseID is "".
 func (ts *Tasks) NoteCallEnded(
 	t *Task, ofCall call.Reported,
 ) (responseID string, ofResponse call.Reported) {
@@ -226,11 +230,12 @@ func (ts *Tasks) NoteCallEnded(
 	return l.sealedResponseID, until.Minus(l.starts[i].reportedBefore)
 }
 
-// DetachWhenDue separates a task from its request, if its CallOptions allow that. It waits until
-// this is decided: soon for a polled task, after DetachAfter for any other. If DetachWhenDue
-// returns true, the task has an ID, by which later requests find it, and the call goes on, at most
-// until Close. If not, the task ends with its request, or has ended already: AwaitEnd returns
-// its end.
+// DetachWhenDue separates a task from its request, if the CallOptions of the task allow that. A
+// polled task is separated soon, any other task after DetachAfter.
+//
+// If DetachWhenDue returns true, the task has an ID, by which later requests find the task, and the
+// call goes on until Close at most. If not, the task ends with its request, or has ended already:
+// AwaitEnd returns the end.
 func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	local := t.local
 	if !local.canDetach() {
@@ -255,9 +260,9 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 		secrets = api.Secrets()
 	}
 
-	// A call may have ended just now. With OverHTTP it gets no id: AwaitEnd has the answer. Without,
-	// it gets one all the same: the client of a polled task expects it, and answer_result returns
-	// at once.
+	// A call that has ended just now gets no sealed id. With OverHTTP it gets no id at all:
+	// AwaitEnd has the answer. Without OverHTTP it gets an id that is not sealed: the client of a
+	// polled task expects an id, and answer_result returns at once.
 	canSeal := len(secrets) > 0 && !local.callEnded
 	if local.OverHTTP && !canSeal {
 		return false
@@ -277,10 +282,11 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 	return true
 }
 
-// awaitDetachLocal waits until a task can go on in this process, and reports whether it can. A
-// polled task can at once, even if it has ended; with ExpectsName it waits for the name of its
-// response, for nameTimeout at most. Any other task can after DetachAfter, unless it has ended;
-// after EOF no request can ask for it, so that awaitDetachLocal waits for its end.
+// awaitDetachLocal waits until a task can go on in this process, and reports whether it can:
+//   - A polled task can at once, even if it has ended. With ExpectsName awaitDetachLocal waits for
+//     the name of the response, for nameTimeout at most.
+//   - Any other task can after DetachAfter, unless it has ended. After EOF no request can ask for
+//     the task, so awaitDetachLocal waits for its end.
 func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 	if !t.Polled {
 		ts.Wait(t.local.ctx, t, nil, t.local.DetachAfter)
@@ -296,13 +302,15 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 // task can once the API has named the response, and a GET has asked whether the API has it. Any
 // other task can after DetachAfter, such as 25 s:
 //
-//	12.5 s  If the API has named the response, a GET asks for it, which takes 10 s at most
+//	12.5 s  If the response has a name, a GET asks for the response, for 10 s at most
 //	        (requestTimeout).
-//	25 s    The task goes on; during a retry once the next response has a name, or 2 s later
-//	        (nameTimeout). If there was no name at 12.5 s, it goes on like a polled task.
+//	25 s    With a name at 12.5 s the task goes on. During a retry it waits for the name of the
+//	        next response, for 2 s at most (nameTimeout). Without a name at 12.5 s the task
+//	        goes on like a polled task.
 //
-// If the API has lost the response by then, the task cannot go on. If the API loses it later, the
-// task goes on only if a requery runs in the background again: a retry runs in the foreground.
+// If the GET says that the API has lost the response, the task cannot go on. If the API loses the
+// response after the GET, the task goes on only if a requery runs in the background again: a retry
+// runs in the foreground.
 func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	if t.Polled {
 		return ts.awaitNamedAndKept(t, false)
@@ -321,21 +329,23 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	case <-t.local.ctx.Done(): // the call has ended
 	}
 
-	// If there was a name, and ref is nil now, the API has lost the response. After a retry ref may
-	// be another response: an API that keeps one is taken to keep the next.
+	// If ref was set before, and is nil now, the API has lost the response. After a retry ref may
+	// be another response: an API that keeps one response is taken to keep the next.
 	wasAsked := refAtHalf != nil && t.local.ref.Load() != nil
 
-	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. Any other
-	// call without a name needs one, or its answer would be lost.
+	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. For any
+	// other call the request waits until the response has a name: without a name the answer would
+	// be lost.
 	return ts.awaitNamedAndKept(t, wasAsked)
 }
 
 // awaitNamedAndKept waits until the API has named the response of a task, during a retry for
-// nameTimeout at most, and reports whether the task is working and no GET says that the response is
-// lost. It makes no GET if wasAsked says that one has asked before: the response was not lost.
+// nameTimeout at most. It reports whether the task is working, its response has a name, and no GET
+// says that the response is lost. It makes no GET if wasAsked says that an earlier GET has not
+// found the response lost.
 func (ts *Tasks) awaitNamedAndKept(t *Task, wasAsked bool) bool {
-	// Without any name the task cannot go on. With that of an earlier attempt it can: then the wait
-	// for the next name is bounded.
+	// A task without any name cannot go on, and waits without a bound. A task with the name of an
+	// earlier attempt can go on, so its wait for the next name is bounded.
 	var timeout <-chan time.Time
 	if t.local.ref.Load() != nil {
 		timeout = time.After(nameTimeout)
@@ -349,9 +359,9 @@ func (ts *Tasks) awaitNamedAndKept(t *Task, wasAsked bool) bool {
 	return wasAsked || !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
 }
 
-// awaitNamed waits until ref refers to the response of the present attempt, until the task has
-// ended or is to end (then detach fails), or until timeout; nil: no timeout. With a ref there is an
-// entry in starts.
+// awaitNamed waits until ref refers to the response of the present attempt. It returns before if
+// the task has ended, if its request has ended (detach then fails), or at timeout; nil: no timeout.
+// If ref is set, starts has an entry.
 func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
 	for {
 		ts.mu.Lock()
@@ -373,9 +383,10 @@ func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
 }
 
 // askWhetherLost asks the API for the response that ref names, and reports whether the API has lost
-// it: some servers say that a response runs in the background, but do not keep it. After a GET that
-// fails in another way, or takes longer than timeout or requestTimeout, the task is detached all
-// the same: a client that ends long calls would otherwise certainly lose the answer.
+// it: some servers say that a response runs in the background, but do not keep it. If the GET fails
+// in another way, or takes longer than timeout or requestTimeout, the response does not count as
+// lost, and the task is detached. A client that ends long calls would otherwise certainly lose the
+// answer.
 func (ts *Tasks) askWhetherLost(t *Task, ref answer.ResponseRef, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(t.local.ctx, timeout)
 	defer cancel()

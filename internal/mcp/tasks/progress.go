@@ -21,7 +21,7 @@ const (
 
 // Progress turns the events of a call into messages about its stage. If stages change faster than
 // messages may be sent, stages are left out, but no search and no page: the API names a search only
-// when it is over, just before the next stage.
+// when the search is over, just before the next stage.
 type Progress struct {
 	mu           sync.Mutex
 	current      string   // the message about the current stage
@@ -67,8 +67,8 @@ func (p *Progress) numSteps() int {
 	return len(p.steps)
 }
 
-// next returns the message about the first search or page after those seen, and counts it as seen.
-// If there is none, it returns the message about the current stage.
+// next returns the message about the first search or page of this attempt that was not seen, and
+// counts it as seen. Without such a step, next returns the message about the current stage.
 func (p *Progress) next(seen *int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,18 +23,20 @@ type remoteCall struct {
 	// of another machine, which may be minutes off.
 	openedAt time.Time
 
-	// fetching holds a value while a request uses the fields below, and asks the API. Unlike with a
-	// sync.Mutex, a request can stop waiting for it.
+	// fetching is the lock of the fields below: it holds a value while a request uses them, and
+	// asks the API. A request can stop waiting for fetching, but not for a sync.Mutex.
 	fetching  chan struct{}
 	fetchedAt time.Time // when the last request to the API ended
 	message   string    // about the task at fetchedAt; "": the response runs
 }
 
-// refreshRemote asks the API about a task, ends the task if its response has ended, and returns a
-// message about a working task. It may return what an earlier request got less than maxReplyAge
-// ago, unless wasCancelled says that the response was cancelled since. If ctx ends first,
-// refreshRemote returns "" at once. A GET that has begun goes on, for requestTimeout at most.
-// Beyond the time limit a cancellation and another GET follow it, each with the same timeout.
+// refreshRemote asks the API about a task. It ends the task if the response has ended, and returns
+// a message about a working task. A reply less than maxReplyAge old is used again, unless
+// wasCancelled says that the response was cancelled since.
+//
+// If ctx ends first, refreshRemote returns "" at once. A GET that has begun goes on, for
+// requestTimeout at most. Beyond the time limit a cancellation and another GET may follow, each
+// with the same timeout.
 func (ts *Tasks) refreshRemote(
 	ctx context.Context, t *Task, asker *call.Call, wasCancelled bool,
 ) string {
@@ -44,7 +46,7 @@ func (ts *Tasks) refreshRemote(
 		return ""
 	}
 
-	askerCopy := *asker // the goroutine may outlive its request, and adds what the response has used
+	askerCopy := *asker // for the goroutine, which may outlive the request, and adds the usage
 	replies := make(chan string, 1)
 	go func() {
 		message := ""
@@ -67,9 +69,10 @@ func (ts *Tasks) refreshRemote(
 // refreshRemoteAlone does the work of refreshRemote. Its caller has put a value into fetching, so
 // no other request asks about the task.
 //
-// A response that runs for the time limit after openedAt is cancelled, but only if the API says
-// that it runs: otherwise a complete answer would be lost because the API is busy. If the process
-// that runs the call still exists, its own time limit has cancelled the response before.
+// A response that still runs after the time limit, counted from openedAt, is cancelled, but only if
+// the API says that the response runs: an API that is too busy to say so may have a complete
+// answer, which would be lost. If the process that runs the call still exists, its own time limit
+// has cancelled the response before.
 func (ts *Tasks) refreshRemoteAlone(
 	ctx context.Context, t *Task, asker *call.Call, wasCancelled bool,
 ) string {
@@ -85,21 +88,22 @@ func (ts *Tasks) refreshRemoteAlone(
 	r.message = ""
 
 	if time.Since(t.Created) >= ts.options.Timeout && call.KindOf(err) == call.KindCanceled {
-		// The process that runs the call has cancelled it, at its time limit. openedAt may be much
-		// later than its start, so the clock of the other machine has to do.
+		// The process that runs the call has cancelled the response, at its time limit. Created
+		// counts here, by the clock of that process: openedAt may be much later than the start of
+		// the call.
 		err = call.TimeoutError(ts.options.Timeout)
 	}
 	wasRunning := errors.Is(err, answer.ErrRunning)
 	switch {
-	case errors.Is(err, answer.ErrStateUnknown): // it wraps ErrRunning
+	case errors.Is(err, answer.ErrStateUnknown): // first, because it wraps ErrRunning
 		r.message = "the API does not say whether the answer is complete"
 		return r.message
 	case wasRunning && time.Since(r.openedAt) < ts.options.Timeout:
 		return ""
 	case wasRunning:
 		ts.cancelResponse(ctx, asker, ref)
-		// Adds to asker what the response has used: the GET before has found it running, and added
-		// nothing.
+		// This GET adds to asker what the response has used: the first GET found the response
+		// running, and added nothing.
 		a, err = ts.fetchAnswer(ctx, asker, ref)
 	}
 	endIsRead := !errors.Is(err, answer.ErrRunning)

@@ -20,8 +20,8 @@ const hkdfInfo = "openai-responses-mcp task id"
 // maxExcluded bounds the excluded domains in an id, in bytes, because models copy ids.
 const maxExcluded = 1000
 
-// unreservedBit says in an id that the call is Unreserved. It is a bit of the time in milliseconds,
-// which does not need it.
+// unreservedBit says in an id that the call is Unreserved. It is the highest bit of the time in
+// milliseconds, and the time does not need it.
 const unreservedBit = 1 << 63
 
 var encoding = base64.RawURLEncoding
@@ -63,7 +63,7 @@ func unseal(id string, secrets []string, owner []byte) (ref answer.ResponseRef, 
 			ref.Unreserved = began&unreservedBit != 0
 			ref.CallBegan = time.UnixMilli(int64(began &^ unreservedBit)).UTC()
 			fields := strings.Split(string(plain[8:]), "\x00") // after the 8 bytes of began
-			fields = append(fields, "", "", "")                // left out by seal or by an older version
+			fields = append(fields, "", "", "")                // seal or an old version omits some
 			ref.Tool = fields[0]
 			ref.ResponseID = fields[1]
 			ref.Excluded = fields[2]

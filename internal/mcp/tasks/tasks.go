@@ -17,7 +17,8 @@
 //	  50 s  The second process returns that the task is working. The client asks again.
 //	  60 s  The first process reads the answer, and the call has ended.
 //	  60 s  Both processes return the answer to any request with the id, until 13 minutes after the
-//	        start: the time limit, and the 8 minutes for which the API certainly has the answer.
+//	        start: the 5 minutes of the time limit, and the 8 minutes for which the API
+//	        certainly has the answer.
 //
 // If the first process had ended after 25 s, the second one would return the answer all the same.
 //
@@ -44,7 +45,7 @@ const (
 	maxAnswerBytes = 64 << 20 // of the answers of all tasks; a single larger answer is kept
 
 	// closeTimeout is how long Close waits. Over stdio a process ends within a second after a
-	// signal, and the end of the connection may take half of it.
+	// signal, and the end of the connection may take half of that second.
 	closeTimeout = 400 * time.Millisecond
 )
 
@@ -55,16 +56,17 @@ type Options struct {
 	// BackgroundAPI runs responses in the background; nil: all tasks end with this process.
 	BackgroundAPI *BackgroundAPI
 
-	// RemoteEnded is called, at most once for each Task, when this process has read the end of a
-	// response whose call another process runs, or ran. asker is the call of the request that read
-	// the end, with what the response has used. a and err are the results of Fetch.
+	// RemoteEnded is called when this process has read the end of a response whose call another
+	// process runs, or ran: at most once for each Task. asker is the call of the request that read
+	// the end, with what the response has used. a and err are the results of Fetch; after the time
+	// limit err may be a call.TimeoutError instead.
 	RemoteEnded func(asker *call.Call, ref answer.ResponseRef, a *answer.Answer, err error)
 
 	// Recover is deferred around Fetch, Cancel and RemoteEnded, and turns a panic into an error.
 	Recover func(tool string, err *error)
 
-	// EOF, if set, is closed when no more requests can come. After that Wait waits for the end of
-	// a task, beyond its own timeout.
+	// EOF, if set, is closed when no more requests can come. Wait then goes on after its timeout,
+	// to the end of the task.
 	EOF <-chan struct{}
 }
 
@@ -76,20 +78,21 @@ type BackgroundAPI struct {
 	Fetch  func(ctx context.Context, c *call.Call, ref answer.ResponseRef) (*answer.Answer, error)
 	Cancel func(ctx context.Context, c *call.Call, responseID string) error
 
-	// Secrets returns the secrets of ids, which are sealed with the first, and opened with any.
-	// While there are none, no id is sealed.
+	// Secrets returns the secrets of ids. The first secret seals ids, and any secret opens them.
+	// While there is no secret, no id is sealed.
 	Secrets  func() []string
-	BaseURL  string        // of the API, without which a sealed id cannot be opened
+	BaseURL  string        // of the API; a sealed id opens only with the same URL
 	KeepTime time.Duration // how long the API keeps an answer after the time limit of its call
 }
 
-// Tasks are the calls of this process, and those of other processes that it has been asked for.
+// Tasks are the calls of this process, and the calls of other processes whose ids clients have
+// sent.
 type Tasks struct {
 	options Options
 	mu      sync.Mutex // guards known, the end of each task, and fields of localCall
 
-	// known has the detached tasks of this process, and those of other processes whose ids this
-	// process has opened, by ID.
+	// known has tasks by ID: the detached tasks of this process, and the tasks of other processes
+	// whose ids this process has opened.
 	known map[string]*Task
 }
 
@@ -102,11 +105,11 @@ func New(o Options) *Tasks {
 }
 
 // Close ends the detached tasks that run in this process. The response in a sealed id goes on at
-// the API. Any other response cannot be fetched, such as that of a retry after the one in the id:
-// its call cancels it.
+// the API, where it can be fetched. A call cancels any response that cannot be fetched, such as the
+// response of a retry after the one in the id.
 //
-// Close waits, for closeTimeout at most, until the calls have settled what they have used, also
-// those whose response goes on: these may have used a response before that one.
+// Close waits until the calls have settled what they have used, for closeTimeout at most. A call
+// whose response goes on is settled, too: it may have used an earlier response.
 func (ts *Tasks) Close() {
 	timeout := time.After(closeTimeout)
 	for _, l := range ts.stopAll() {
@@ -118,9 +121,9 @@ func (ts *Tasks) Close() {
 	}
 }
 
-// stopAll does the work of Close, but does not wait. It returns the calls, first those that do not
-// leave a response at the API. Until stopAll returns, no call can begin another response
-// (noteResponse).
+// stopAll does the work of Close, but does not wait. It returns the calls: first those that cancel
+// their responses, then those that leave a response at the API. Until stopAll returns, no call can
+// begin another response (noteResponse).
 func (ts *Tasks) stopAll() []*localCall {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -147,12 +150,12 @@ type Task struct {
 	Created  time.Time
 	Progress *Progress
 
-	// TTL is how long after Created the task can be found: the time limit of a call plus
-	// BackgroundAPI.KeepTime if ID is sealed, else plus localKeepTime.
+	// TTL is how long after Created the task can be found: the time limit of a call, plus
+	// BackgroundAPI.KeepTime if ID is sealed, or plus localKeepTime if not.
 	TTL time.Duration
 
-	// PollInterval is how long a client waits before it asks again: apiPollInterval if its requests
-	// may reach another process, or another process runs the call; else localPollInterval.
+	// PollInterval is how long a client waits before it asks again: localPollInterval if this
+	// process runs the call and gets all requests of the client, else apiPollInterval.
 	PollInterval time.Duration
 
 	personID string // of the person who made the call
@@ -214,8 +217,8 @@ func (t *Task) hasEnded() bool {
 // isLocal reports whether this process runs the call, or ran it.
 func (t *Task) isLocal() bool { return t.local != nil }
 
-// isExpired reports whether the TTL is over. For a call of this process the clock stands still
-// while the machine sleeps, as it does for the time limit: the answer may come only afterwards.
+// isExpired reports whether the TTL is over. For a call of this process, neither the TTL nor the
+// time limit counts the time while the machine sleeps: the answer may come only after the sleep.
 func (t *Task) isExpired() bool {
 	began := t.Created
 	if t.isLocal() {
@@ -224,13 +227,13 @@ func (t *Task) isExpired() bool {
 	return time.Since(began) > t.TTL
 }
 
-// Refresh returns the state of a task. If another process runs the call, Refresh asks the API for
-// it: asker is the call of the request that looks. For a task that runs in this process asker may
-// be nil.
+// Refresh returns the state of a task. If another process runs the call, Refresh asks the API.
+// asker is the call of the request for the state; it may be nil for a task that runs in this
+// process.
 func (ts *Tasks) Refresh(ctx context.Context, t *Task, asker *call.Call) State {
 	message := t.Progress.Current()
 	if !t.isLocal() {
-		// If the response has ended, this also ends the task.
+		// refreshRemote ends the task if the response has ended.
 		message = ts.refreshRemote(ctx, t, asker, false)
 	}
 	if t.hasEnded() {
@@ -243,9 +246,11 @@ func (ts *Tasks) Refresh(ctx context.Context, t *Task, asker *call.Call) State {
 }
 
 // Wait waits until a task has ended, ctx is done or timeout is over, and returns the state of the
-// task. If Options.EOF is closed when timeout is over, the client cannot ask again, and Wait goes
-// on to the end of the task, but for the time limit of the call plus requestTimeout at most: an API
-// that does not tell the end must not keep the process alive. asker is as for Refresh.
+// task. asker is as for Refresh.
+//
+// If Options.EOF is closed when timeout is over, the client cannot ask again. Wait then goes on to
+// the end of the task, but for the time limit of a call plus requestTimeout at most: an API that
+// does not tell the end must not keep the process alive.
 func (ts *Tasks) Wait(
 	ctx context.Context, t *Task, asker *call.Call, timeout time.Duration,
 ) State {
@@ -279,22 +284,24 @@ func (ts *Tasks) Wait(
 	}
 }
 
-// Cancel cancels a task, unless it has ended. If the call runs here, Cancel waits for its end,
-// because the process may end after this request: the call first cancels its response at the API,
-// which takes 3 s at most. For a call that another process runs, Cancel itself cancels the
-// response, even if the client leaves, and asks the API once for its state. asker is as for
-// Refresh.
+// Cancel cancels a task, unless the task has ended. asker is as for Refresh.
+//
+// A call that runs here first cancels its response at the API, which takes 3 s at most. Cancel
+// waits for the end of the call, because the process may end after this request.
+//
+// For a call that another process runs, Cancel itself cancels the response, and asks the API once
+// for the state, even if the client leaves.
 func (ts *Tasks) Cancel(ctx context.Context, t *Task, asker *call.Call) {
 	if !t.isLocal() {
 		ctx = context.WithoutCancel(ctx)
-		if !t.hasEnded() { // at once, even while another request asks
+		if !t.hasEnded() { // at once: fetching may be held by another request
 			ts.cancelResponse(ctx, asker, t.remote.ref)
 		}
 		ts.refreshRemote(ctx, t, asker, true)
 		return
 	}
 	ts.end(t, nil, context.Canceled)
-	t.local.stop(context.Canceled) // Run has set stop and returned: a known task can be detached
+	t.local.stop(context.Canceled) // Run has set stop: a known task can be detached
 	<-t.local.returned
 }
 
@@ -313,8 +320,8 @@ func (ts *Tasks) Find(id, personID string) *Task {
 	return t
 }
 
-// open opens a sealed id, and returns the task in it, whose call another process runs, or ran. From
-// then on this process knows the task. open returns nil if the id was not sealed for the person.
+// open returns the task in a sealed id, and makes the task known to this process. Another process
+// runs the call of the task, or ran it. open returns nil if the id was not sealed for the person.
 func (ts *Tasks) open(id, personID string) *Task {
 	api := ts.options.BackgroundAPI
 	if api == nil {
