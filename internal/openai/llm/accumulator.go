@@ -44,7 +44,7 @@ import (
 // index. Neither identifies it alone: some servers give an item a different id in each event, or
 // give all items the output_index 0.
 type streamItem struct {
-	call.Item           // as the latest output_item event describes it; no Type: there was none
+	call.Item           // as in the latest output_item event; without such an event it has no Type
 	isComplete bool     // its event output_item.done has come
 	doneText   string   // the text of the complete item
 	textBlocks []*block // the blocks of a message
@@ -81,8 +81,8 @@ type accumulator struct {
 	endTimer  *time.Timer    // calls closeConn in detailTimeout (endSoon sets it); nil: not set
 }
 
-// newAccumulator returns an accumulator for a response of c that has read nothing yet. b is what is
-// known of the response.
+// newAccumulator returns an empty accumulator for a response of c. b is what is known of the
+// response.
 func (cl *Client) newAccumulator(c *call.Call, b background) *accumulator {
 	return &accumulator{
 		call:       c,
@@ -104,9 +104,10 @@ const detailTimeout = 2 * time.Second
 // ways in which a stream may end. Events whose data is not a JSON object are skipped: some servers
 // send them to keep a stream open.
 //
-// Some servers close a stream without an event that ends the response. Then the response is what
-// was streamed, if every item is complete and the last one is an answer. For a response that runs
-// in the background readStream returns an error, and exchange.follow gets the rest.
+// Some servers close a stream without an event that ends the response. If every item is complete
+// and the last item is an answer, the response is what was streamed; otherwise readStream returns
+// an error. It also returns an error for a response that runs in the background, of which
+// exchange.follow gets the rest.
 func (a *accumulator) readStream(
 	ctx context.Context, stream *bufio.Reader,
 ) (*call.Response, error) {
@@ -170,7 +171,7 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 		"response.done":
 		r, err := a.finish(ev.endedResponse(), rawJSON{data: data, isEvent: true})
 		e, ok := errors.AsType[*call.APIError](err)
-		if ok { // after one that failOrKeep keeps, the stream goes on for detailTimeout
+		if ok { // if failOrKeep keeps e, the stream goes on for detailTimeout
 			return nil, a.failOrKeep(e)
 		}
 		return r, err
@@ -178,7 +179,8 @@ func (a *accumulator) handleEvent(data []byte) (*call.Response, error) {
 	ev.Data = data
 	a.emitEvent(ev)
 
-	// One element may be in several of these numbers. checkResponse counts all of them at the end.
+	// An element may be in several of these numbers: the largest counts. checkResponse counts all
+	// elements at the end.
 	items := max(len(a.startedBlocks), len(a.byID), len(a.items))
 	elements := max(items, a.elementCount, a.annotationCount)
 	if elements > maxElements {
@@ -194,9 +196,8 @@ const (
 )
 
 // failOrKeep returns a failure that names its kind or is about the size of the response. Any other
-// failure is of KindFailed: failOrKeep returns nil, keeps the failure, and gives the stream another
-// detailTimeout, because the next event may say more. Azure sends response.failed without details,
-// and then the error.
+// failure (KindFailed) is kept, and failOrKeep returns nil. The next event may say more, and has
+// detailTimeout to come: Azure sends response.failed without details, and then the error.
 func (a *accumulator) failOrKeep(e *call.APIError) error {
 	if e.Kind != call.KindFailed || e.Code == call.CodeTooLarge {
 		return e
@@ -216,15 +217,15 @@ func (a *accumulator) endSoon() {
 	}
 }
 
-// runsAtAPI reports whether the API has named a response in the background that has not ended, as
-// far as is known.
+// runsAtAPI reports whether the response runs in the background: the API has named it, and has not
+// reported its end.
 func (a *accumulator) runsAtAPI() bool {
 	return a.background.id != "" && a.endedResponse == nil
 }
 
-// refusedBeforeWork reports whether err says that the API refuses the request by its key, its quota
-// or its rate limit, and no item of the response has come: the request costs nothing. OpenAI reports an
-// exhausted quota in a stream, after a 200.
+// refusedBeforeWork reports whether the API refuses the request before any work, so that the
+// request costs nothing: err is about the key, its quota or the rate limit, no item has come, and
+// no response runs in the background. OpenAI reports an exhausted quota in a stream, after a 200.
 func (a *accumulator) refusedBeforeWork(err error) bool {
 	hasItems := len(a.items) > 0 || a.endedResponse != nil && len(a.endedResponse.Output) > 0
 	return call.KindOf(err).IsBeforeWork() && !hasItems && !a.runsAtAPI()
@@ -263,8 +264,8 @@ func (a *accumulator) finish(r *call.Response, from rawJSON) (*call.Response, er
 		return nil, notResponseError(from.json())
 	}
 	if r.IsRunning() {
-		// Without background it would have ended. LiteLLM does not say that it is in the background
-		// (https://github.com/BerriAI/litellm/pull/16862).
+		// A response in the foreground would have ended. LiteLLM does not say that a response is in
+		// the background (https://github.com/BerriAI/litellm/pull/16862).
 		r.Background = true
 		a.noteBackground(r)
 		if a.runsAtAPI() {

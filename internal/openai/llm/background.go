@@ -22,16 +22,16 @@ import (
 const (
 	cancelTimeout = 3 * time.Second        // the limit of cancelEarly, for all of its requests
 	cancelWait    = 500 * time.Millisecond // before cancelEarly asks once more
-	usageTimeout  = time.Second            // the limit of the GET for the usage after a cancellation
+	usageTimeout  = time.Second            // the limit of the GET for usage after a cancellation
 
-	// shutdownTimeout replaces cancelTimeout when the process ends. Over stdio that takes half a
-	// second, and Tasks.Close waits for 0.4 s: the call must still be settled.
+	// shutdownTimeout replaces cancelTimeout when the process ends. Over stdio calls then have half
+	// a second, detached tasks the 0.4 s of Tasks.Close. In this time a call must also be settled.
 	shutdownTimeout = 300 * time.Millisecond
 
-	getTimeout = 30 * time.Second // the limit of a GET; of one for a stream, up to its header
+	getTimeout = 30 * time.Second // the limit of a GET; if it is for a stream, up to the header
 	maxSilence = time.Minute      // after which a silent connection is given up and resumed
 	lostWait   = 2 * time.Second  // before the second GET, which confirms that a response is lost
-	maxGetWait = 30 * time.Second // the longest wait before the next GET that the API may ask for
+	maxGetWait = 30 * time.Second // the longest wait that the API may ask for before the next GET
 )
 
 // getForm is what a GET asks for.
@@ -76,11 +76,14 @@ func (b *background) progressed() bool {
 // cancelled is not an error: see Response.Failure. model and include are those of the request that
 // began the response. Get makes one GET, and a second one if the API does not find the response.
 //
-// Every error is a *call.APIError. If its ResponseLost is set, the API does not have the response
-// any more, or has no GET. With strict404, or if a GET has found a response of the model, only a 404
-// with an error object says so: anything else may come from a proxy. With KindFailed the API has a
-// response that cannot be read, such as one that is too large. Any other error leaves the state of
-// the response open.
+// Every error is a *call.APIError:
+//
+//	ResponseLost is set   the API does not have the response any more, or has no GET
+//	KindFailed            the API has a response that cannot be read, such as one that is too large
+//	any other             the state of the response is open
+//
+// With strict404, or if a GET has found a response of the model, only a 404 with an error object
+// sets ResponseLost: anything else may come from a proxy.
 func (cl *Client) Get(
 	ctx context.Context, c *call.Call, id, model string, include []string, strict404 bool,
 ) (*call.Response, error) {
@@ -123,7 +126,7 @@ func (cl *Client) postCancel(
 		return resp, nil
 	}
 	failure := cl.attemptError(ctx, err, 1)
-	if failure.Status == http.StatusBadRequest { // Cannot cancel a completed response.
+	if failure.Status == http.StatusBadRequest { // "Cannot cancel a completed response."
 		return nil, nil
 	}
 	return nil, failure
@@ -131,15 +134,16 @@ func (cl *Client) postCancel(
 
 // cancelEarly cancels the background response of a call that ends early, unless the cause of ctx is
 // call.ErrLeaveAtAPI. After a retryable failure it asks once more, because the response would go
-// on, and be paid. It adds to the call what the response has used, if the API reports that in the
-// HTTP response to the cancellation, or to a GET after it.
+// on, and be paid. It adds to the call what the response has used, if the API reports the usage in
+// the HTTP response to the cancellation, or to a GET after the cancellation.
 //
-// If the GET finds that the response was complete before, cancelEarly returns the response, and
-// sends the events that were not streamed, unless the client has cancelled the call: a silent
-// connection may have hidden an answer that is paid.
+// If the GET shows that the response was complete before the cancellation, cancelEarly returns the
+// response, and sends the events that were not streamed: a silent connection may have hidden an
+// answer that is paid. But if the client has cancelled the call, cancelEarly returns nil.
 //
-// cancelEarly has a timeout of its own, as ctx may have ended: cancelTimeout or, when the process
-// ends, shutdownTimeout for one request. Over HTTP the errors of the calls must still be sent then.
+// cancelEarly has a timeout of its own (cancelTimeout), because ctx may have ended. When the
+// process ends, cancelEarly makes one request within shutdownTimeout: over HTTP the errors of the
+// calls must still be sent.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *call.Response) {
 	acc.background.goesOn = true // until a cancellation succeeds
 	if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
@@ -183,9 +187,9 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	return complete
 }
 
-// getCancelled gets a response after its cancellation, and adds what it has used to c. The response
-// may have been complete before, or go on all the same. getCancelled returns nil if the GET or the
-// response has failed.
+// getCancelled gets a response after its cancellation, and adds to c what the response has used. The
+// response may have been complete before, or go on all the same. If the GET or the response has
+// failed, getCancelled returns nil.
 func (cl *Client) getCancelled(ctx context.Context, c *call.Call, b background) *call.Response {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
@@ -196,8 +200,8 @@ func (cl *Client) getCancelled(ctx context.Context, c *call.Call, b background) 
 	return r
 }
 
-// cancelOnce cancels a background response. If the HTTP response to the cancellation shows that the
-// response has ended, and what it has used, cancelOnce sets that in c.
+// cancelOnce cancels a background response. If the HTTP response to the cancellation has the usage
+// of a response that has ended, cancelOnce sets c.Reported.
 func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, b *background) error {
 	resp, err := cl.postCancel(ctx, c, b.id)
 	if resp == nil {
@@ -219,21 +223,23 @@ func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, b *background) e
 // follow waits until a response in the background ends. broken is the error that ended the last
 // connection, or nil if the API has answered that the response runs.
 //
-//   - A stream that breaks for a temporary reason is resumed after its last event, as long as that
-//     brings new events. After that, or if broken is nil, follow polls the state of the response.
-//   - If a GET fails, follow goes on: that tells nothing about the response. The key may be new, or
-//     a firewall may have answered. Only if no time is left for another GET, follow cancels the
-//     response, and returns why the last one failed.
-//   - If the API has lost the response, follow returns what was streamed if that is a complete
-//     answer, else an error.
-//   - If ctx ends, or the response is too large, follow cancels the response, and returns an error;
-//     or what was streamed, if that is a complete answer and the client has not cancelled the call.
+//   - A stream that breaks for a temporary reason is resumed after its last event, as long as new
+//     events come (mayResume). Otherwise, or if broken is nil, follow polls the state of the
+//     response.
+//   - If a GET fails, follow goes on, because the failure tells nothing about the response: the key
+//     may be new, or a firewall may have answered. If no time is left for another GET, follow
+//     cancels the response, and returns the failure of the last GET.
+//   - If the API has lost the response, follow returns what was streamed, if the stream was a
+//     complete answer, else an error.
+//   - If ctx ends, or the response is too large, follow cancels the response, and returns an error.
+//     If the stream was a complete answer, and the client has not cancelled the call, follow returns
+//     what was streamed instead.
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.APIError
 	streamBroke := broken != nil // the last connection was to bring the stream, and has failed
 	if streamBroke {
-		failure = x.client.attemptError(ctx, broken, 1) // try makes a copy with the number of attempts
+		failure = x.client.attemptError(ctx, broken, 1) // try's copy has the number of attempts
 	}
 
 	for {
@@ -246,8 +252,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			wait = failure.RetryAfter
 		}
 
-		// No time is left for another GET. The request is not made again either: nothing is known of
-		// its response.
+		// No time is left for another GET. The request is not made again either, because nothing is
+		// known of its response.
 		if failure != nil && !isInTime(ctx, wait) {
 			final := *failure
 			final.NoRetry = true
@@ -262,7 +268,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		}
 
 		err := sleep(ctx, wait)
-		if err != nil { // at the end of the process there is little time for the cancellation
+		if err != nil { // no GET: at the end of the process the cancellation has little time
 			return x.endEarly(ctx, acc, x.client.attemptError(ctx, err, 1))
 		}
 		var r *call.Response
@@ -284,8 +290,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 	}
 }
 
-// endEarly cancels the response of a call that ends with failure. It returns the response instead
-// if that is complete (cancelEarly), or if the whole answer was streamed.
+// endEarly cancels the response of a call, and returns failure. If the response turns out to be
+// complete (cancelEarly), or if the whole answer was streamed, endEarly returns the response instead.
 func (x *exchange) endEarly(
 	ctx context.Context, acc *accumulator, failure *call.APIError,
 ) (*call.Response, error) {
@@ -312,16 +318,16 @@ func (x *exchange) streamedAnswer(acc *accumulator) (*call.Response, error) {
 	return r, err
 }
 
-// mayResume reports whether to resume a stream that has broken with failure. If the API accepted
-// the connection, it must have brought new events: another connection would hardly bring any.
+// mayResume reports whether to resume a stream that has broken with failure. A connection that the
+// API accepted must have brought new events: if not, another connection would hardly bring any.
 func mayResume(failure *call.APIError, progress bool) bool {
-	wasAccepted := failure.Status == http.StatusOK // FromBody sets it for a broken stream
+	wasAccepted := failure.Status == http.StatusOK // FromBody sets Status for a broken stream
 	return retryable(failure) && (progress || !wasAccepted)
 }
 
-// canWait reports whether the next GET waits for retryAfter, as the API asks. A longer wait than
-// maxGetWait is ignored, because the response may end earlier, and so is a wait beyond the
-// deadline of ctx, which would cancel the response.
+// canWait reports whether the next GET waits for retryAfter, as the API asks. A wait longer than
+// maxGetWait is ignored, because the response may end earlier. A wait beyond the deadline of ctx is
+// ignored, too, because it would cancel the response.
 func canWait(ctx context.Context, retryAfter time.Duration) bool {
 	return retryAfter > 0 && retryAfter <= maxGetWait && isInTime(ctx, retryAfter)
 }
@@ -338,12 +344,12 @@ func (cl *Client) getOrConfirmLost(
 		return r, failure
 	}
 	_ = sleep(ctx, lostWait)              // if ctx has ended, the GET fails at once
-	return cl.getOnce(ctx, acc, asObject) // a stream is not needed to see whether it exists
+	return cl.getOnce(ctx, acc, asObject) // no stream is needed to see whether the response exists
 }
 
 // getOnce makes one GET of the response of acc: for getOrConfirmLost, or for the usage after a
-// cancellation. If the response has failed, getOnce returns it and its error. If the GET does not
-// find it, the error has ResponseLost set.
+// cancellation. If the response has failed, getOnce returns both the response and its error. If the
+// GET does not find the response, the error has ResponseLost set.
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,
@@ -382,7 +388,7 @@ func (cl *Client) getOnce(
 	case ended: // the API says why, even if parent ends now
 		return acc.endedResponse, cl.attemptError(context.WithoutCancel(parent), err, 1)
 	}
-	// The reason is parent, if that has ended: ctx also ends with closeConn.
+	// If parent has ended, the reason is parent. ctx does not tell, as closeConn ends ctx, too.
 	strict := acc.background.strict404 || cl.memory.findsResponses(acc.background.model)
 	return nil, cl.attemptError(parent, lostError(err, strict), 1)
 }
@@ -404,13 +410,13 @@ func (b *background) getOptions(form getForm) (options []option.RequestOption) {
 	return options
 }
 
-// lostError returns err, the error of a GET, or if the response is lost a copy with ResponseLost
-// and KindServer, after which the request can be made again:
+// lostError returns err, the error of a GET. If the response is lost, lostError returns a copy of
+// err with ResponseLost and with KindServer, after which the request can be made again:
 //
-//	404 with an error object      it is lost
-//	404 without one, 405, 501,    it is lost, unless strict: the API seems to have no GET
+//	404 with an error object      lost
+//	404 without one, 405, 501,    lost, unless strict: the API seems to have no GET
 //	2xx or 3xx without response   /responses/{id}
-//	any other error               it is not known to be lost
+//	any other error               not known to be lost
 func lostError(err error, strict bool) error {
 	e, ok := errors.AsType[*call.APIError](err)
 	if !ok {

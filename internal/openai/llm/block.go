@@ -183,9 +183,13 @@ func (b *block) joinHalves(ev *streamEvent) string {
 	return delta
 }
 
-// itemOf returns the item that an event is about: the one that streams at the index, until its
-// output_item.done; else the one with the id, unless that has another text; else a new one. Servers
-// may give all items the index 0, or the same id.
+// itemOf returns the item that an event is about, the first of:
+//
+//   - the item that streams at the index of the event, until output_item.done;
+//   - the item with the id of the event, unless the event has another text or is output_item.added;
+//   - a new item.
+//
+// Servers may give all items the index 0, or the same id.
 func (a *accumulator) itemOf(ev *streamEvent) *streamItem {
 	item := a.byIndex[ev.OutputIndex]
 	if item == nil && ev.Type != "response.output_item.added" {
@@ -204,9 +208,9 @@ func (a *accumulator) itemOf(ev *streamEvent) *streamItem {
 	return item
 }
 
-// emitItem starts those blocks of an item that are new, and completes all of its blocks if the item
-// is complete. received is the item, or a part of it, as an event contains it; first is the
-// content_index of a message's first part.
+// emitItem starts the blocks of received that are new. If complete is set, it completes all blocks
+// of received. received is the item, or one part of a message, as the API has sent it. first is the
+// content_index of the first part of received.
 func (a *accumulator) emitItem(
 	item *streamItem, received call.Item, first float64, complete bool,
 ) {

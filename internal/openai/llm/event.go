@@ -39,8 +39,8 @@ type streamEvent struct {
 }
 
 // lineReader reads until p is full or the end of a line has come. The decoder of openai-go looks at
-// the whole of an unfinished line again after each Read, so a long line in small pieces would take
-// its length squared.
+// the whole of an unfinished line again after each Read. So a long line in small pieces would take
+// time that grows with the square of its length.
 type lineReader struct{ stream io.Reader }
 
 func (r lineReader) Read(p []byte) (n int, err error) {
@@ -67,7 +67,7 @@ func (ev *streamEvent) isError() bool {
 }
 
 // decode replaces ev with the event in data, as call.DecodeLenient reads it. Nearly all events are
-// flat, and readFlat takes a third of the time.
+// flat: readFlat reads these in a third of the time.
 func (ev *streamEvent) decode(data []byte) error {
 	*ev = streamEvent{}
 	mayBeFlat := len(data) <= maxFlat && utf8.Valid(data) && gjson.ValidBytes(data)
@@ -78,9 +78,9 @@ func (ev *streamEvent) decode(data []byte) error {
 	return call.DecodeLenient(data, ev)
 }
 
-// readFlat reads an event as encoding/json does, and reports whether the event is flat: ev needs
-// only its strings and numbers. encoding/json ignores the case of member names, so the names of a
-// flat event are in lower case.
+// readFlat reads an event as encoding/json does, and reports whether the event is flat. Of a flat
+// event ev needs only strings and numbers, and all names of members are in lower case:
+// encoding/json ignores the case of names, readFlat does not.
 func (ev *streamEvent) readFlat(data string) bool {
 	isFlat := true
 	gjson.Parse(data).ForEach(func(name, value gjson.Result) bool {

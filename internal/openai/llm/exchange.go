@@ -24,9 +24,9 @@ import (
 // deadline of ctx bounds the whole exchange, retries included.
 //
 // The call's sink gets events while the response is written: blocks, searches and the like. After a
-// failed attempt it gets Retrying, and the next attempt starts over. If the response is plain, not
-// a stream, all of its events come at its end: NoStream asks for that, and so does Create where
-// the API refuses to stream for the organization. Some servers answer with JSON in any case.
+// failed attempt the sink gets Retrying, and the next attempt starts over. All events of a plain
+// response, which is not a stream, come at its end. A response is plain if NoStream asks for that,
+// if the API refuses to stream for the organization, or if the server always answers with JSON.
 //
 // Create is the only place where the POST of a request is repeated. cancelEarly may cancel twice,
 // and follow and getOrConfirmLost repeat a GET.
@@ -92,14 +92,14 @@ type exchange struct {
 	delays  *backoff.ExponentialBackOff // the waits that neither the API nor the pacer names
 	attempt int                         // number of the current attempt, from 1 on
 
-	earlierRetries int // of other requests of the call
+	earlierRetries int // retries of the earlier requests of the call
 }
 
 // try waits for the pacer and makes one request of the attempt. post tells the pacer of a 2xx, as
-// soon as its header is there, and try of a failure, also of one behind a 2xx.
+// soon as the header is there. try tells the pacer of a failure, even if it comes after a 2xx.
 //
-// pacerWait is how long the pacer will make the next attempt wait after a refusal by the rate limit,
-// else 0. decideRetry needs it to see whether that wait ends in time; the next try then waits.
+// pacerWait is 0 unless the rate limit refuses the request. After such a refusal the pacer makes
+// the next try wait for pacerWait, and decideRetry checks whether this wait ends in time.
 func (x *exchange) try(
 	ctx context.Context,
 ) (r *call.Response, failure *call.APIError, pacerWait time.Duration) {
@@ -119,10 +119,10 @@ func (x *exchange) try(
 	if err == nil {
 		return r, nil, 0
 	}
-	failure = x.client.attemptError(ctx, err, x.attempt) // why ctx has ended, if it has
+	failure = x.client.attemptError(ctx, err, x.attempt) // the end of ctx, if ctx has ended
 	if failure.Kind == call.KindRateLimit {
 		retryAfter := failure.RetryAfter
-		// ResetAfter is a guess: one beyond the time limit says nothing.
+		// ResetAfter is a guess. A guess beyond the time limit says nothing.
 		if retryAfter == 0 && isInTime(ctx, failure.ResetAfter) {
 			retryAfter = failure.ResetAfter
 		}
@@ -194,11 +194,13 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 	return r, err
 }
 
-// countUnreported counts a request that may have used tokens which no response has reported. It
-// counts as begun if its work has, or if the response goes on after the end of the call. If the
-// call ends first, it also counts as begun where the API has told nothing yet: a plain response
-// tells nothing before its end, and a response in the background may go on without a name. follow
-// has returned by now, so goesOn is decided.
+// countUnreported counts a request that may have used tokens which no response has reported. The
+// request also counts as begun
+//
+//   - if the model has begun its work;
+//   - if the response goes on after the end of the call: follow has decided goesOn before;
+//   - if the call ends while the API has told nothing. A plain response tells nothing before its
+//     end, and a response in the background may go on before the API names it.
 func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 	x.call.UnreportedRequests++
 	isPlain := x.params["stream"] != true
@@ -211,18 +213,18 @@ func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 	}
 }
 
-// post sends the request. Afterwards the API
+// post sends the request. The status tells whether the API
 //
-//	status      may have taken it      may have used tokens
-//	            (clears WaitDeadline)  (mayCost)
+//	status      may have taken the     may have used tokens
+//	            request                (mayCost)
 //	none, 2xx   with a connection      with a connection
 //	4xx         no                     no
 //	408, 409    yes                    no
 //	500 to 503  yes                    no: these are of the API itself
 //	504 and on  yes                    yes: a gateway gave up, and does not know what the API does
 //
-// ErrWaiting promises that the API has not taken the question: once it may have, the call waits
-// without WaitDeadline.
+// If the API may have taken the request, post clears WaitDeadline: the error ErrWaiting, with which
+// a call ends at WaitDeadline, promises that the API has not taken the question.
 func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool, err error) {
 	body, _ := jsonx.Marshal(x.params) // package config has checked the parts that may fail
 	x.client.logBody("openai(client): request", rawJSON{data: body})
@@ -259,14 +261,14 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 }
 
 // prepareRepeat removes the parameter that the API refuses, and reports whether to make the request
-// again at once, without it. After a lost response it removes background and returns false: the
-// lost response counts as an attempt, and the next attempt waits.
+// again at once, without the parameter. After a lost response prepareRepeat removes background and
+// returns false: the lost response counts as an attempt, and the next attempt waits.
 func (x *exchange) prepareRepeat(failure *call.APIError) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.removeRefused("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {
-			// GETs find other responses, so this loss says nothing about background. A response is
-			// lost only after a 2xx, where post has emptied toRemember: only background was added.
+			// GETs find other responses, so this loss says nothing about background. toRemember has
+			// only background: a response is lost after a 2xx, at which post emptied toRemember.
 			x.toRemember = nil
 		}
 		return false
@@ -275,9 +277,9 @@ func (x *exchange) prepareRepeat(failure *call.APIError) bool {
 }
 
 // decideRetry returns how long the call sleeps before another attempt, or the error that ends the
-// call. pacerWait is as in try. A failure ends the call if it is not temporary, if it is that of
-// the last attempt, or if the wait would end after the deadline of ctx: a timeout at the deadline
-// would tell less than the failure.
+// call. pacerWait is as in try. A failure ends the call if it is not retryable, or if it is that of
+// the last attempt. A failure also ends the call if the wait would end after the deadline of ctx: a
+// timeout at the deadline would tell less than the failure.
 func (x *exchange) decideRetry(
 	ctx context.Context, failure *call.APIError, pacerWait time.Duration,
 ) (time.Duration, *call.APIError) {
@@ -301,9 +303,9 @@ func (x *exchange) decideRetry(
 	return wait, nil
 }
 
-// noteIfKeyRefused tells the memory of a failure that refuses the key or its quota, also of a 401 for
-// a scope that the key lacks. It does not if the failure may be of this call alone, or is of a key
-// that SetKey has replaced.
+// noteIfKeyRefused tells the memory of a failure that refuses the key or its quota. A 401 for a
+// scope that the key lacks counts, too. A failure that may be of this call alone, or is of a key
+// that SetKey has replaced, does not count.
 func (x *exchange) noteIfKeyRefused(failure *call.APIError) {
 	lacksScope := failure.Kind == call.KindPermission && failure.Status == http.StatusUnauthorized
 	refusesKey := failure.Kind.RefusesKey() || lacksScope
@@ -312,8 +314,9 @@ func (x *exchange) noteIfKeyRefused(failure *call.APIError) {
 	}
 }
 
-// removeRefused removes a parameter because of a failure, and reports whether the request had it.
-// It logs a warning, and adds the parameter to toRemember unless the error may quote the question.
+// removeRefused removes a parameter because of a failure, and reports whether the request had the
+// parameter. It logs a warning. It adds the parameter to toRemember, unless the error may quote the
+// question.
 func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 	value := x.params.value(name)
 	if value == nil {
@@ -330,8 +333,8 @@ func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 	if unknown || unsupported || failure.ResponseLost {
 		p.personID = everyone
 	}
-	// A gateway may repeat the question in its message. So if the question contains the name, an
-	// error that only mentions the name, or that may be of this call alone, is not remembered.
+	// A gateway may repeat the question in its message. So an uncertain error is not remembered if
+	// the question contains the name.
 	isUncertain := onlyMentions(failure, name) || failure.MaybeThisCall
 	mayBeQuoted := isUncertain && x.params.questionContains(name)
 	if !mayBeQuoted {
@@ -368,7 +371,7 @@ func isInTime(ctx context.Context, wait time.Duration) bool {
 	return !ok || wait < time.Until(deadline)
 }
 
-// sleep waits, or returns the error of ctx if that ends first.
+// sleep waits, or returns the error of ctx if ctx ends first.
 func sleep(ctx context.Context, wait time.Duration) error {
 	waitCtx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -34,9 +34,10 @@ const (
 
 // requestOptions returns the options with which openai-go makes a request of a call. The request
 // ends with ctx. The options set resp to the HTTP response and leave its body unread, because a
-// server may answer any request with an object or with a stream. The caller passes openai-go a
-// context that does not end: openai-go would return the error of an ended context in place of the error of
-// the request, such as a RootsError.
+// server may answer any request with an object or with a stream.
+//
+// The caller passes openai-go a context that does not end. After the end of its context openai-go
+// would hide the error of the request, such as a RootsError, behind that of the context.
 func (cl *Client) requestOptions(
 	ctx context.Context, c *call.Call, resp **http.Response,
 ) []option.RequestOption {
@@ -46,8 +47,8 @@ func (cl *Client) requestOptions(
 	}
 }
 
-// middleware wraps each HTTP request of a call: it completes the request, ends it with ctx, bounds
-// the body of the HTTP response, and turns any status but 2xx into a *call.APIError.
+// middleware wraps each HTTP request of a call. It completes the request, ends the request with
+// ctx, bounds the body of the HTTP response, and turns any status but 2xx into a *call.APIError.
 func (cl *Client) middleware(ctx context.Context, c *call.Call) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		cl.completeRequest(req, c)
@@ -62,8 +63,8 @@ func (cl *Client) middleware(ctx context.Context, c *call.Call) option.Middlewar
 		if resp.StatusCode/100 != 2 {
 			defer cancel()
 			defer resp.Body.Close()
-			// A body that does not end is cut short: the status and what came say enough. Close
-			// would not end a Read, as net/http makes Close wait for the header of a gzip body.
+			// A body that does not end is cut short: its beginning and the status say enough. Close
+			// would not end a Read: net/http makes Close wait for the header of a gzip body.
 			defer time.AfterFunc(errorBodyTimeout, cancel).Stop()
 			return nil, apierror.FromStatus(resp, errorBody(resp), c.RequestInput)
 		}
@@ -100,10 +101,12 @@ func (cl *Client) completeRequest(req *http.Request, c *call.Call) {
 	req.URL.RawQuery = req.URL.Query().Encode()
 }
 
-// readResponse reads the body of an HTTP response to its end, and closes it. It adds to the call
-// what the response has used. A body that is closed before its end closes the connection, and a
-// gateway may take it for a client that has left. So readResponse waits for the end of a stream,
-// which often comes a moment after the last event: for restTimeout and maxRest bytes at most.
+// readResponse reads and closes the body of an HTTP response, and adds to the call what the
+// response has used.
+//
+// The end of a stream often comes a moment after the last event. readResponse waits for this end,
+// for restTimeout and maxRest bytes at most. Otherwise Close would close the connection, which a
+// gateway may take for a client that has left.
 func readResponse(
 	ctx context.Context, resp *http.Response, acc *accumulator,
 ) (*call.Response, error) {
@@ -162,10 +165,9 @@ var (
 	startOfText     = text.LazyRegexp(`^[\t\r\n -~]*$`)
 )
 
-// decodedBody returns the body of an HTTP response, or an error if the body is in an encoding other
-// than gzip, or is not in gzip although the server says so: net/http asks for gzip and decodes it.
-// If the body begins with plain text, its Content-Encoding is ignored: some servers name one that
-// does not exist.
+// decodedBody returns the body of an HTTP response. net/http asks for gzip and decodes it. Another
+// encoding is an error, and so is a body that is not gzip although the server says so. If the body
+// begins with plain text, Content-Encoding is ignored: some servers name one that does not exist.
 func decodedBody(resp *http.Response) (*bufio.Reader, *call.APIError) {
 	encoding := resp.Header.Get("Content-Encoding")
 	body := bufio.NewReader(resp.Body)
@@ -186,7 +188,7 @@ func decodedBody(resp *http.Response) (*bufio.Reader, *call.APIError) {
 // isStream reports whether a body is a stream. The first bytes decide where they can: some servers
 // send no content type, or copy the Accept header.
 func isStream(body *bufio.Reader, contentType string) bool {
-	start, _ := body.Peek(len("data:")) // a read reports the error
+	start, _ := body.Peek(len("data:")) // the next Read returns the error
 	switch {
 	case startOfStream().Match(start):
 		return true
@@ -242,9 +244,9 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempts int) *ca
 // redactedStart returns the first maxErrorText characters of a text of an error, without secrets.
 func (cl *Client) redactedStart(s string) string {
 	line := cl.options.Redactor.Line(s[:min(len(s), apierror.MaxText)])
-	// The first MaxText bytes are enough, although they may end within a secret: far fewer are
-	// kept. But Line drops blanks. If nearly all bytes are blanks, so little is left that a half
-	// secret is kept, which the redactor does not find. Then it gets the whole text.
+	// The first MaxText bytes may end within a secret. The redactor does not find half a secret,
+	// but far fewer bytes are kept. If nearly all bytes are blanks, which Line drops, the half
+	// would be kept: in this case the redactor gets the whole text.
 	if len(line) < apierror.MaxText/8 {
 		line = cl.options.Redactor.Line(s)
 	}

@@ -19,24 +19,22 @@
 //
 // A request, with its retries:
 //
-//	Client.Create              a remembered refusal of the key ends the call; else, for each attempt:
-//	  exchange.try
-//	    waitForTurn            until the pacer lets the request go, or the call waits no more
-//	    send                   post, which tells the pacer of a 2xx (NoteAccepted); then the response
-//	                           is read. After a failure try tells the pacer (NoteRefused or
-//	                           NoteNoVerdict)
+//	Client.Create              a remembered refusal of the key ends the call; for each attempt:
+//	  exchange.try             after a failure tells the pacer (NoteRefused or NoteNoVerdict)
+//	    waitForTurn            until the pacer lets the request go, or the call gives up waiting
+//	    send                   post, which tells the pacer of a 2xx (NoteAccepted), and readResponse
 //	  exchange.prepareRepeat   a parameter that the API refuses: the same attempt again, at once
 //	  exchange.decideRetry     final: an error that is not temporary, the last attempt, or a wait
 //	                           beyond the deadline
-//	  sleep                    as long as the API asks for, else about 0.5 to 8 s; after a 429 the
-//	                           pacer waits in its place
+//	  sleep                    as long as the API asks for, else about 0.5 to 8 s; not after a 429,
+//	                           for which waitForTurn waits
 //
 // A response, as it is read:
 //
 //	readResponse               the body of a 2xx; its usage counts, also that of a failure
-//	  readBody                 a stream or an object: its first bytes decide
+//	  readBody                 a stream or an object: the first bytes of the body decide
 //	    accumulator.readStream event by event, until one ends the response
-//	      handleEvent          the last event: finish; a failure without a kind: 2 s for a better one
+//	      handleEvent          finish at the last event; after a failure without a kind, 2 s more
 //	      emitEvent            items, parts and deltas become blocks, which the call's sink gets
 //	    readObject             an object: finish
 //	  accumulator.finish       completes the output with what was streamed (addStreamed), and the
@@ -189,7 +187,7 @@ func (o *Options) header() http.Header {
 	return header
 }
 
-// pacer returns the pacer of a model, which all of its calls share.
+// pacer returns the pacer that all calls of a model share.
 func (cl *Client) pacer(model string) *pacer.Pacer {
 	p, _ := cl.pacers.LoadOrStore(model, pacer.New())
 	return p.(*pacer.Pacer)

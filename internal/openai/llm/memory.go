@@ -13,12 +13,12 @@ import (
 const (
 	minRefusals = 3 // fewer refusals of the key in a row do not count (see refusal)
 
-	// probeGrace is how long other calls fail while a probe asks the API. Then they ask the API,
-	// too: only the end of the probe, which may take minutes, tells that the API accepts the key.
+	// probeGrace is how long other calls fail while a probe asks the API. After probeGrace they
+	// ask, too: a probe may take minutes, and only its end tells that the API accepts the key.
 	probeGrace = 2 * time.Second
 
 	refusalTTL   = time.Minute      // how long a refusal is remembered after its nextProbe
-	parameterTTL = 10 * time.Minute // how long a refused parameter or a found response is remembered
+	parameterTTL = 10 * time.Minute // how long a refused parameter or found response is remembered
 )
 
 // memory is what a Client remembers between calls, besides its pacers. docs/architecture.md lists
@@ -53,14 +53,14 @@ func newMemory(refusalPause time.Duration) *memory {
 //	the API accepts a request of alice            hers are forgotten; bob's count for bob alone
 type refusal struct {
 	failure          *call.APIError // the last one
-	count            int            // refusals of the person; an accepted request of the person ends the entry
-	sinceAnyAccepted int            // those since the API last accepted a request of anyone
+	count            int            // refusals since the API last accepted a request of the person
+	sinceAnyAccepted int            // refusals since the API last accepted a request of anyone
 	nextProbe        time.Time      // when a call may ask the API again
 	probing          bool           // a probe has begun since the last refusal
 }
 
-// noteRefusal records a refusal of the key. It begins another pause of calls, for this refusal,
-// which may not count yet, and for all that count for the person.
+// noteRefusal records a refusal of the key for a person. Another pause of calls begins for all
+// refusals that count for the person, and for the person's own, even if they do not count yet.
 func (m *memory) noteRefusal(personID string, failure *call.APIError) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,8 +97,8 @@ func (m *memory) forgetRefusals() {
 	m.refusals.Clear()
 }
 
-// effectiveRefusalsLocked returns the refusals that count for a person (see refusal): those of
-// people who have minRefusals each, if there are at least two, and those of the person.
+// effectiveRefusalsLocked returns the refusals that count for a person (see refusal): the person's
+// own from minRefusals on, and those of all people with minRefusals, if these are two or more.
 func (m *memory) effectiveRefusalsLocked(personID string) []*refusal {
 	var effective []*refusal
 	for _, r := range m.refusals.Live() {
@@ -146,8 +146,8 @@ type refusedParam struct {
 	name  string // may be that of a member or an element (reasoning.effort, include.ELEMENT)
 	value string // the refused value, as the API may accept another one, or anyValue
 
-	// personID is the person whose request was refused, as the question may be the reason, or
-	// everyone if the error shows that the question is not.
+	// personID is the person whose request was refused: the question may be the reason. If the
+	// error shows that the question is not the reason, personID is everyone.
 	personID string
 }
 
@@ -165,8 +165,8 @@ type evidence struct {
 }
 
 // noteParametersAccepted records that the API accepts the parameters of a request, and has refused
-// the removed ones. Refusals are recorded only now, because the API could have refused the request
-// without the parameter, too.
+// the removed ones. A refusal is recorded only after a request without the parameter is accepted:
+// otherwise the parameter may not have been the reason.
 func (m *memory) noteParametersAccepted(request params, removed []refusedParam) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -183,9 +183,9 @@ func (m *memory) noteParametersAccepted(request params, removed []refusedParam) 
 	}
 }
 
-// stripRefused removes from a person's request the parameters that the API refuses. One refusal is
-// enough if it is for everyone; otherwise two of the person are needed. Members and elements go
-// first, because the API may also refuse the object or list without them.
+// stripRefused removes from a person's request the parameters that the API refuses. One refusal for
+// everyone is enough; of refusals for the person two are needed. Members and elements are removed
+// first: the API may also refuse the object or list that is left without them.
 func (m *memory) stripRefused(request params, personID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -199,9 +199,9 @@ func (m *memory) stripRefused(request params, personID string) {
 	}
 }
 
-// noteFound records that a GET has found a background response of a model. So the model runs in the
-// background, and noteFound forgets that background: true was refused for everyone, after a lost
-// response (prepareRepeat) or with a code such as unsupported_parameter.
+// noteFound records that a GET has found a background response of a model. The model runs in the
+// background. So noteFound forgets a refusal of background: true for everyone, which came after a
+// lost response (prepareRepeat) or with a code such as unsupported_parameter.
 func (m *memory) noteFound(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

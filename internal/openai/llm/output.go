@@ -34,10 +34,10 @@ func (a *accumulator) addStreamed(r *call.Response) {
 	}
 }
 
-// streamedItems returns the items that were streamed. Incomplete messages are among them only if no
-// answer is complete: they may be the same text, as some servers give deltas another id than the
-// item. If a content filter has taken text back (filtered), neither incomplete messages nor texts
-// that only came as deltas are among them.
+// streamedItems returns the items that were streamed. If an answer is complete, incomplete messages
+// are left out: they may be the same text, as some servers give deltas another id than the item.
+// If a content filter has taken text back (filtered), incomplete messages are left out, too, and
+// so are texts that came only as deltas.
 func (a *accumulator) streamedItems(filtered bool) []call.Item {
 	var complete, unfinished []call.Item
 	answered := filtered // leaves out incomplete messages, too
@@ -128,8 +128,8 @@ func (s *streamItem) asStreamed() call.Item {
 }
 
 // emitUnstreamed sends the parts of the final output that were not streamed. It finds the streamed
-// item by its id. Some servers give items other ids in the final output, so an unknown id is taken
-// for that of the next streamed item of the same type, unless the output names that item by its id:
+// item of each output item by its id. Some servers give items other ids in the final output. So an
+// unknown id stands for the next streamed item of the same type that no known id stands for:
 //
 //	streamed       1 rs_1, 2 msg_1, 3 msg_2
 //	final output   rs_1, msg_8, msg_2          msg_8 is taken for item 2

@@ -17,8 +17,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// params are the parameters of a request; its body is their JSON. remove changes include and the
-// objects in place, so no other params share these. All else may be shared, and never changes.
+// params are the parameters of a request. The JSON of params is the body of the request. The list
+// include and the objects are of one params alone, because remove changes them in place. All other
+// values may be shared, and never change.
 type params map[string]any
 
 // newParams returns the parameters of a person's request, without those that the API is known to
@@ -145,8 +146,7 @@ func (p params) value(name string) any {
 	return nil
 }
 
-// has reports whether the request is to the model that a parameter is refused for, and contains the
-// parameter with the refused value.
+// has reports whether the request has the model, the parameter and the value of a refusal.
 func (p params) has(refused refusedParam) bool {
 	v := p.value(refused.name)
 	hasValue := v != nil && (refused.value == anyValue || fmt.Sprint(v) == refused.value)
@@ -154,7 +154,7 @@ func (p params) has(refused refusedParam) bool {
 }
 
 // remove removes a parameter that p contains, and with it a list or object that becomes empty. name
-// is as in value.
+// is as in the method value.
 func (p params) remove(name string) {
 	parent, member, nested := strings.Cut(name, ".")
 	remaining := 0
@@ -189,9 +189,9 @@ var dispensable = []string{
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
 }
 
-// refusedName returns the name of a parameter that a 400 refuses and that the answer can do
-// without, or "". Some servers name background in the message only, or store in its place.
-// safety_identifier may be left out only if the server does not know the parameter.
+// refusedName returns the name of the parameter that a 400 refuses, if the answer can do without
+// the parameter, else "". Some servers that refuse background name it only in the message, or name
+// store. safety_identifier may be left out only if the server does not know the parameter.
 func (p params) refusedName(e *call.APIError) string {
 	if e.Status != http.StatusBadRequest {
 		return ""
@@ -201,7 +201,7 @@ func (p params) refusedName(e *call.APIError) string {
 		return "include." + element
 	}
 
-	name, _, _ := strings.Cut(e.Param, "[") // include[9], if there is no such element
+	name, _, _ := strings.Cut(e.Param, "[") // "include" of "include[9]", without an element 9
 	namesIdentifier := name == safetyIdentifierParam ||
 		onlyMentions(e, safetyIdentifierParam) && !p.questionContains(safetyIdentifierParam)
 	switch {
@@ -228,8 +228,8 @@ func (p params) questionContains(word string) bool {
 	return bytes.Contains(bytes.ToLower(input), []byte(word))
 }
 
-// refusedElement returns the element of include that a 400 refuses, or "". The parameter that the
-// API names is the element, its index, or only include: then the message names the element.
+// refusedElement returns the element of include that a 400 refuses, or "". e.Param has the element
+// or its index. If e.Param is only include, the message names the element.
 func (p params) refusedElement(e *call.APIError) string {
 	for i, element := range p.include() {
 		switch e.Param {

@@ -44,7 +44,7 @@ func isAnswer(i call.Item) bool {
 	return i.Phase != "commentary" && textOf(i) != ""
 }
 
-// reported returns what the API reports that a response has used.
+// reported returns what a response has used, as the API reports.
 func reported(r *call.Response) call.Reported {
 	return call.Reported{
 		Usage:    r.Usage,
@@ -91,8 +91,8 @@ func (j rawJSON) json() []byte {
 	return j.data
 }
 
-// checkResponse returns why r is not an answer, or nil, also for an incomplete response, which may
-// lack an answer. If the server has left out the status, checkResponse sets it.
+// checkResponse returns why r is not an answer, or nil. It returns nil for an incomplete response,
+// too, which may lack an answer. If the server has left out the status, checkResponse sets it.
 func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 	if countElements(r.Output...) > maxElements {
 		return call.TooLargeError(tooManyElements)

@@ -23,11 +23,11 @@ type Tool struct {
 // The last events are a Usage, which is the sum of all responses, and a Done.
 //
 // A tool call that cannot be answered (of a tool that is not among tools, or in an incomplete
-// response) ends the run: the caller finds it in the output. Tool calls in the eighth response are
-// an error.
+// response) ends the run: the caller finds the tool call in the output. Tool calls in the eighth
+// response are an error.
 //
-// The program itself has no function tools and does not use Run. The Responses API has them, so
-// this client has Run.
+// The program itself has no function tools and does not use Run. The client has Run because the
+// Responses API has function tools.
 func (cl *Client) Run(
 	ctx context.Context, c *call.Call, request call.Request, tools []Tool,
 ) (*call.Response, error) {
