@@ -63,8 +63,8 @@ func setting(cfg *config.Config, key, value string) advice.Setting {
 	}
 }
 
-// startCommand returns the command that starts the program. npx and npm install no command, so that
-// it is npx then.
+// startCommand returns the command that starts the program. If npx or npm has started it, this is
+// an npx command, because neither installs a command.
 func startCommand(getenv func(string) string) string {
 	if strings.Contains(getenv("npm_lifecycle_script"), version.Name) {
 		return "npx -y " + version.Name + "@" + version.Version // not a local package

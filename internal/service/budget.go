@@ -81,9 +81,9 @@ func (s *Service) FollowPersonLimits(
 	return accept(data)
 }
 
-// checkPrices returns an error that names the models without a price, if a limit in USD needs the
-// prices. With --offline, which is for trying a configuration, it checks those of its models, too,
-// although the answers of the fake API cost nothing.
+// checkPrices returns an error that names the models without a price, if a limit in USD needs
+// prices. With --offline it checks the models of the configuration, too, although the answers of
+// the fake API cost nothing: --offline is for trying a configuration.
 func (s *Service) checkPrices(needed bool) error {
 	if !needed {
 		return nil

@@ -21,7 +21,7 @@ func (s *Service) CallLogger(limiter *logging.Limiter) func(server.CallEnd) {
 			logCalls(1)
 			return
 		}
-		// No quota bounds calls that the API does not see.
+		// No quota bounds loops of calls that the API does not see.
 		limiter.Log([3]string{c.Person.ID, c.Outcome, call.KindOf(c.Err).Label()}, logCalls)
 	}
 }

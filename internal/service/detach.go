@@ -89,7 +89,7 @@ func (s *Service) backgroundAPI(secrets func() []string) *tasks.BackgroundAPI {
 }
 
 // keyring holds the current API key, and the keys that seal the ids of tasks if MCP_TASK_SECRETS is
-// not set: the current key and, after a change of its file, the previous key.
+// not set: the latest key that is long enough and, after a change of the file, the one before it.
 type keyring struct {
 	current atomic.Pointer[string]
 	sealing atomic.Pointer[[]string] // none is shorter than minSealingKey
@@ -115,7 +115,7 @@ func (k *keyring) setCurrent(key string) {
 	k.sealing.Store(&keys)
 }
 
-// sealingKeys returns the keys that seal ids, the current key first. It is empty if there was no
+// sealingKeys returns the keys that seal ids, the latest key first. There are none before the first
 // key that is long enough.
 func (k *keyring) sealingKeys() []string {
 	return *k.sealing.Load()

@@ -113,7 +113,7 @@ type file struct {
 	read   func(path string) (string, error)
 	accept func(data string) error
 
-	confirmed readResult  // the last one that two reads returned; at first that of the start
+	confirmed readResult  // the last that two reads in a row returned; at first that of the start
 	isStale   atomic.Bool // confirmed cannot be used
 }
 

@@ -44,7 +44,7 @@ type Options struct {
 	Config       *config.Config
 	Warnings     []string         // warnings from loading Config
 	Offline      bool             // answer from the built-in fake API
-	RefusalPause time.Duration    // calls fail so long after refusals of the key (llm.Options)
+	RefusalPause time.Duration    // how long calls fail after refusals of the key (llm.Options)
 	OnePerson    bool             // all calls without a person's ID are of one person
 	LogFormat    string           // logging.Text or JSON for a server; else ""
 	Stderr       io.Writer        // gets the log
@@ -67,14 +67,15 @@ type Service struct {
 	Answerer     *answer.Answerer
 	StartCommand string // command that starts the program, for hints
 
-	// effective is Config or, with Offline, the copy of Config.Offline for the fake API. Requests
-	// are sent by it. The two differ only in the key, headers, base URL and models.
+	// effective is the configuration by which requests are sent: Config or, with Offline, the copy
+	// that Config.Offline returns for the fake API. The copy differs only in key, headers, base URL
+	// and models.
 	effective *config.Config
 
 	keys    *keyring // the API key, and those that seal the ids of tasks
 	closers []func() // called by Close
 
-	// wantsSealingKey says that ids are to be sealed with a key that the file does not have yet.
+	// wantsSealingKey says that ids are to be sealed, but the file has no key for that yet.
 	wantsSealingKey bool
 }
 

@@ -16,9 +16,9 @@ func (s *Service) ConfiguredStore() (*budget.Store, error) {
 	return s.openStore(silent, &Files{}) // not followed
 }
 
-// openStore returns the store that the environment names, or nil if it names none. It sets how o
-// connects. If the URL is in a file, files follows its changes. The redactor learns the password.
-// The error is about the URL.
+// openStore returns the store that the environment names, or nil if it names none. It sets Roots
+// and Dial of o. If the URL is in a file, files follows its changes. The redactor learns the
+// password. The error is about the URL.
 func (s *Service) openStore(o budget.StoreOptions, files *Files) (*budget.Store, error) {
 	raw, path, err := s.ReadSecret("MCP_STORE_URL")
 	if err != nil || path+raw == "" {

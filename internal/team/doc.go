@@ -4,6 +4,6 @@
 //	oauth  checks the access tokens of an identity provider
 //
 // It may import mcp, openai and the layers below these, but not service. Begin with
-// instance.handler in httpd/httpd.go, which has the steps of a request. Before them comes
-// instance.withResponse.
+// instance.handler in httpd/httpd.go, which has the steps of a request. instance.withResponse comes
+// before these steps.
 package team

@@ -63,8 +63,8 @@ func Required[T any](params []byte) *jsonrpc.Error {
 	return Optional[T](params)
 }
 
-// Parse returns the message in data, checked as its method asks for, or an error for the client,
-// with the id null, if data is not a message.
+// Parse returns the message in data. It sets Error of a request that must not be passed on. If data
+// is not a message, Parse returns the error for the client, which is sent with the id null.
 func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 	if !json.Valid(data) {
 		return nil, ParseError("not JSON")
@@ -77,7 +77,8 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 		return nil, InvalidRequest("batches are not supported")
 	}
 
-	// Copies: what stdio keeps of a request until it is answered must not keep its whole message.
+	// ID and Method are copies: stdio keeps them until it answers, and must not keep the whole
+	// message.
 	m := &Message{
 		ID:     gjson.Parse(strings.Clone(object.Get("id").Raw)),
 		Method: strings.Clone(object.Get("method").Str),
@@ -88,8 +89,8 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 	}
 
 	validID := m.ID.Type == gjson.String || m.ID.Type == gjson.Number
-	// An error has no id, or null, if its sender could not read the id. It is not refused: a peer
-	// that answers each error with an error would never stop.
+	// An error has no id, or the id null, if its sender could not read the id. Such an error is not
+	// refused: a peer that answers each error with an error would never stop.
 	isError := m.Method == "" && object.Get("error").Exists()
 	isResult := validID && object.Get("result").Exists()
 
@@ -117,9 +118,8 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 // messageMembers are the members of a JSON-RPC message.
 var messageMembers = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-// isAmbiguous reports whether decoders may read an object as different messages. They differ if a
-// name has another case, which some ignore, or if a member is there twice: some take the first,
-// some the last.
+// isAmbiguous reports whether decoders may read an object as different messages. Some decoders
+// ignore the case of names. Of a member that is there twice, some take the first, some the last.
 func isAmbiguous(object gjson.Result) bool {
 	otherCase := false
 	object.ForEach(func(key, _ gjson.Result) bool {

@@ -22,9 +22,9 @@ import (
 
 // conn is one session of a Transport. It implements [mcp.Connection].
 //
-// numPending counts what the session waits for: the end of the input, and each request from
-// register on until Write gets its response, even if it is cancelled. countDown counts each of them
-// down, and the last one ends the session.
+// numPending counts what the session waits for: the end of the input, and the requests. A request
+// counts from register until Write gets its response, even if it is cancelled. countDown ends the
+// session when nothing is left.
 type conn struct {
 	*Transport
 	ctx         context.Context // done when the session has ended
@@ -40,9 +40,9 @@ type conn struct {
 	lastNumber int                // the number of the last request
 }
 
-// request is a request in flight. The SDK rounds large numbers, so it gets an id of our own
-// in place of the id and of the progress token: "3 7" for the third request, which has the
-// id 7. The number tells a request from a cancelled earlier one with the same id.
+// request is a request in flight. The SDK rounds large numbers, so sdkID takes the place of the id
+// and of the progress token: "3 7" is the third request, which has the id 7. The 3 tells the
+// request from a cancelled earlier one with the same id.
 type request struct {
 	sdkID         string
 	id            gjson.Result // as the client sent it
@@ -100,9 +100,9 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// receive returns the message in f for the SDK, or nil if there is none for it. Input that is not a
-// message is answered here, because an error of conn.Read would end the session. err is the error
-// of Reader.Read.
+// receive returns the message in f for the SDK, or nil if the SDK gets none. receive answers input
+// that is not a message, because an error of conn.Read would end the session. err is the error of
+// Reader.Read.
 func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
 		c.refuse(rpc.ParseError(err.Error()))
@@ -135,18 +135,18 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	return r
 }
 
-// receiveRequest returns r, the request in m, for the SDK, or nil if it is answered here: its id is
-// in use, or the SDK would not answer it.
+// receiveRequest returns r, the request in m, for the SDK. It answers the request itself, and
+// returns nil, if the id is in use or m has an error.
 func (c *conn) receiveRequest(r *jsonrpc.Request, m *rpc.Message) jsonrpc.Message {
 	if !c.register(r, m.ID) {
-		// An error with that id would look like the response to the request in flight.
+		// An error with this id would look like the response to the request in flight.
 		c.refuse(rpc.InvalidRequest("id " + text.Truncate(m.ID.Raw, 100) + " is in use"))
 		return nil
 	}
 	if m.Error != nil {
 		// In a goroutine, because Write blocks while the client reads nothing: the next message,
-		// perhaps a cancellation, must not wait for that. The SDK has one for each request, too: a
-		// client of this process that sends requests and reads nothing has no bound.
+		// perhaps a cancellation, must not wait. The number of these goroutines has no bound, nor
+		// has that of the SDK, which starts one for each request.
 		response := &jsonrpc.Response{
 			ID:    r.ID,
 			Error: m.Error,
@@ -186,8 +186,9 @@ func (c *conn) register(r *jsonrpc.Request, id gjson.Result) bool {
 }
 
 // cancel forgets the request that a notifications/cancelled names, so that nothing is written for
-// it (see Write) and its id may be used again. It returns the notification for the SDK, or nil if
-// no such request is in flight, or if it is an initialize, which cannot be cancelled (spec §6.1).
+// it (see Write) and its id may be used again. It returns the notification for the SDK. If no such
+// request is in flight, or if the request is an initialize, which cannot be cancelled (spec §6.1),
+// cancel forgets nothing and returns nil.
 func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,14 +210,15 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 }
 
 // Write writes a response or a progress notification; the server sends nothing else. It writes
-// nothing for a request that was cancelled, even if that happened while Write waited for its turn.
+// nothing for a cancelled request, even if the cancellation came while Write waited for writeMu.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	switch m := m.(type) {
 	case *jsonrpc.Response:
 		delivered, err := c.writeResponse(m)
 		if !delivered && c.Undelivered != nil {
-			// It cancels a response, in 3 s at most. The session, and so the process, goes on until
-			// Write has returned, even if countDown has ended c.ctx: the SDK waits for its handlers.
+			// Undelivered cancels a response at the API, in 3 s at most. Even if countDown has
+			// ended c.ctx, the process goes on until Write has returned: the SDK waits for its
+			// handlers.
 			c.Undelivered(m.Result)
 		}
 		return err
@@ -282,9 +284,9 @@ func (c *conn) remove(sdkID string) (req request, ok bool) {
 }
 
 // refuse answers input with an error whose id is null. It blocks while the client reads nothing, so
-// that no more input is read: otherwise the errors about garbage, such as a file, would pile up. A
-// response to a request does not block the input, which may have the cancellation of another one. A
-// failed write ends the session by itself.
+// that no more input is read: otherwise the errors about garbage, such as a file, would pile up.
+// Responses to requests do not block the input, which may have a cancellation (see receiveRequest).
+// A failed write ends the session by itself.
 func (c *conn) refuse(err *jsonrpc.Error) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
@@ -308,7 +310,7 @@ func (c *conn) writeLocked(m outgoing) error {
 	if withHeader {
 		msg = "send framed"
 		if string(m.ID) == "null" {
-			body = append(body, '\n') // for a client that reads lines, but whose first was not JSON
+			body = append(body, '\n') // for a client of lines whose first line was not JSON
 		}
 	}
 	c.Log.Debug(msg, "bytes", len(body), "json", loggedJSON(body))
@@ -332,7 +334,7 @@ func (c *conn) SessionID() string {
 	return ""
 }
 
-// loggedJSON is the JSON of a message in the debug log. Without that log it is not copied.
+// loggedJSON is the JSON of a message in the debug log. It is copied only if the debug log is on.
 type loggedJSON []byte
 
 func (l loggedJSON) LogValue() slog.Value { return slog.StringValue(string(l)) }
@@ -352,14 +354,14 @@ func errorForClient(method string, err error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
-	// The SDK makes a *jsonrpc.Error with the code 0 of any error that has none.
+	// The SDK turns an error without a code into a *jsonrpc.Error with the code 0.
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if ok && e.Code != 0 {
 		return e // without the text that the SDK has wrapped around it
 	}
 
-	// The SDK refuses a request before initialize. Methods of tasks belong to the stateless
-	// protocol only: for a request of another version they do not exist.
+	// The SDK refuses a request before initialize with such an error. Methods of tasks belong to
+	// the stateless protocol only: for a request of another version they do not exist.
 	if strings.HasPrefix(method, "tasks/") {
 		return rpc.MethodNotFound()
 	}

@@ -15,7 +15,7 @@ import (
 
 const (
 	maxMessage    = 64 << 20 // bytes of one message
-	maxLine       = 64 << 10 // bytes of a header, and of a line that is no object
+	maxLine       = 64 << 10 // bytes of a header, and of a line that is no object or array
 	bufferSize    = maxLine  // bytes: a line must fit
 	maxLengthLine = 64       // bytes of the longest Content-Length header that resync finds
 )
@@ -59,8 +59,9 @@ func NewReader(in io.Reader) *Reader {
 	}
 }
 
-// Read waits for the next value. The error is a parseError, after which the next Read goes on
-// behind the part that is not a message, or the error of the input: io.EOF at its end.
+// Read waits for the next value. The error is that of the input, io.EOF at its end, or a
+// parseError. A parseError is about a part that is not a message; the next Read goes on behind this
+// part.
 func (r *Reader) Read() (Frame, error) {
 	r.resync()
 	first, err := r.skipSpace()
@@ -151,8 +152,8 @@ func (r *Reader) discard(n int) {
 
 // readValue reads one JSON value of at most limit bytes. If endsWithLine is set, the value ends
 // with its line at the latest. If the value is not JSON, the next Read continues length bytes after
-// its start, or after its line if length is unknownLength. A decoder reads through a peekReader, so
-// the bytes of the value are still in the buffer, except for in.discarded.
+// the start of the value, or after its line if length is unknownLength. The decoder reads through a
+// peekReader, so the bytes of the value are still in the buffer, except the first in.discarded.
 func (r *Reader) readValue(limit, length int, endsWithLine bool) ([]byte, error) {
 	in := &peekReader{
 		in:           r.in,
@@ -186,14 +187,14 @@ type peekReader struct {
 	in           *bufio.Reader
 	endsWithLine bool // stop before a line feed
 	peeked       int  // bytes returned by Read that are still in the buffer of in
-	discarded    int  // bytes returned by Read that are no longer there
+	discarded    int  // bytes returned by Read that have left the buffer
 }
 
-// Read returns the next bytes. The decoder calls it when it has used all earlier ones, which may be
-// discarded then.
+// Read returns the next bytes. The decoder calls Read when it has used all earlier bytes, so that
+// these may be discarded.
 func (r *peekReader) Read(p []byte) (int, error) {
-	// Half of it stays in the buffer: if this is not JSON, resync finds a header there, which may
-	// begin in what the decoder has taken for a string.
+	// Half of the buffer stays: if the value is not JSON, resync looks there for a header, which
+	// may begin in what the decoder has taken for a string.
 	if r.peeked == bufferSize {
 		n, _ := r.in.Discard(bufferSize / 2)
 		r.discarded += n

@@ -40,9 +40,9 @@ type Transport struct {
 	Methods  rpc.Methods   // the requests that the server answers
 	EOF      chan struct{} // closed when no more is read from In; may be nil
 
-	// Undelivered is called for each response that is not written because the client has cancelled
-	// its request, with the result, or with nil if the response is an error. Write waits for
-	// Undelivered, which may be nil.
+	// Undelivered, if not nil, is called for each response that is not written because the client
+	// has cancelled its request. It gets the result, or nil if the response is an error. Write
+	// waits for it.
 	Undelivered func(result []byte)
 
 	Log *slog.Logger // gets the steps of each message at debug level (transports.md)

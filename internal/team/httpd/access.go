@@ -20,8 +20,8 @@ import (
 type Access struct {
 	Loopback bool // the server listens on a loopback address
 
-	// Tokens and Resource are the ways to authenticate. With any of them each request for MCP or
-	// metrics needs a token that one of them accepts.
+	// Tokens and Resource are the ways to authenticate. If either is set, each request for MCP or
+	// metrics needs a token that one of the two accepts.
 	Tokens   *Tokens         // tokens that the operator hands out; nil: none, and no names
 	Resource *oauth.Resource // checks the tokens of people who sign in; nil if they cannot
 
@@ -49,9 +49,9 @@ func (a Access) NeedsToken() bool {
 // PeopleSignIn reports whether people sign in. Otherwise the names of the tokens are all people.
 func (a Access) PeopleSignIn() bool { return a.Resource != nil }
 
-// PersonBound returns a function for the bound of the calls that one person runs at a time. The
-// function is called at each request, because the tokens may change. The bound is perPerson or, if
-// that is 0:
+// PersonBound returns a function that returns how many calls one person may run at a time. The
+// function is called at each request, because the tokens may change. It returns perPerson. If
+// perPerson is 0, it returns:
 //   - 0, no bound, if there is only one person: requests need no token, or all tokens but those
 //     named MetricsName have the same name;
 //   - else a quarter of maxCalls, the bound of all people together.
@@ -119,8 +119,8 @@ func (a Access) acceptsHost(header string) bool {
 // person and may not call.
 const MetricsName = "metrics"
 
-// MetricsReader returns the name whose tokens open /metrics: MetricsName or, if all tokens have the
-// same name and people do not sign in, that name.
+// MetricsReader returns the name whose tokens open /metrics. If all tokens have one name and people
+// do not sign in, it is that name; otherwise it is MetricsName.
 func (a Access) MetricsReader() string {
 	names := a.Tokens.Names()
 	if !a.PeopleSignIn() && len(names) == 1 {

@@ -18,22 +18,22 @@ import (
 const (
 	maxBody = 1 << 20 // bytes of the body of a request
 
-	// maxBeyondBounds bounds the body of a message that is read beyond the bounds of requests, in
-	// bytes.
+	// maxBeyondBounds is how many bytes are read of the body of a request beyond the bounds
+	// (answerBeyondBounds).
 	maxBeyondBounds = 4 << 10
 
 	elementBytes = 200 // memory that a JSON element of a message takes when it is decoded
 
-	// freeBytes of each request do not count: people with as many bytes as they may have can still
-	// ask for their answers, and cancel. Clients of 2026-07-28 send their capabilities with each
-	// request: some 50 elements.
+	// The first freeBytes of each request do not count, so that people who have taken all their
+	// bytes can still ask for answers, and cancel. They have room for the capabilities, some 50
+	// elements, that clients of 2026-07-28 send with each request.
 	freeBytes = 16 << 10
 )
 
-// admit rejects requests beyond the bounds and, in the drain, all requests, because they might last
-// longer than the drain. It reads the body of any other request, and passes it on to serveMessage
-// if acceptMessage accepts it. Any method but POST always gets 405: after another status of their
-// GET, Qwen Code and Cursor give up the connection
+// admit rejects requests beyond the bounds. In the drain it rejects all requests, because they
+// might last longer than the drain. It reads the body of any other request, and passes the message
+// on to serveMessage if acceptMessage accepts it. Any method but POST always gets 405: Qwen Code
+// and Cursor give up the connection after another status of their GET
 // (https://github.com/QwenLM/qwen-code/issues/8784, https://github.com/punkpeye/mcp-proxy/pull/62).
 func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	res := w.(*response)
@@ -79,15 +79,15 @@ func (s *instance) admit(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerBeyondBounds answers a small message that is beyond the bounds, as TakeRequest has said
-// with refusal. It reports whether it does:
+// answerBeyondBounds answers a small message that is beyond the bounds. refusal is the error of
+// TakeRequest. answerBeyondBounds reports whether it has answered:
 //   - A notification is accepted: otherwise people with as many calls as they may run could not
 //     cancel one.
-//   - A request gets the error as an ordinary response, except in the drain. After any other status
-//     VS Code stops the server, and calls through mcp-remote 0.1 and of MCP's SDK for Python 1 wait for
-//     their time limit (https://github.com/modelcontextprotocol/python-sdk/issues/3091).
+//   - A request gets refusal as an ordinary response, except in the drain. After any other status
+//     VS Code stops the server. Calls through mcp-remote 0.1, and of MCP's SDK for Python 1, then
+//     wait for their time limit (https://github.com/modelcontextprotocol/python-sdk/issues/3091).
 func (s *instance) answerBeyondBounds(res *response, r *http.Request, refusal error) bool {
-	if r.ContentLength > maxBeyondBounds { // -1, of a chunked body, goes on
+	if r.ContentLength > maxBeyondBounds { // a chunked body has the length -1
 		return false
 	}
 
@@ -128,8 +128,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, cmp.Or(b.take(n), err)
 }
 
-// take counts n bytes for the person, beyond freeBytes of the request. The error is a
-// *people.BusyError.
+// take counts n more bytes of the request. Those beyond freeBytes count for the person. The error
+// is a *people.BusyError.
 func (b *body) take(n int) error {
 	b.size += n
 	missing := b.size - freeBytes - b.taken

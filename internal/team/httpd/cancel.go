@@ -59,10 +59,10 @@ func (c *cancellableCalls) remove(key callKey, res *response) {
 	}
 }
 
-// cancel ends the calls with a key, and returns how many. With a session, all calls with the key
-// come from one client. Without a session they may come from several clients of the person: cancel
-// ends none if there is more than one. It also ends none if the person is anonymous, as several
-// people may be.
+// cancel ends the calls with a key, and returns how many. With a session, all these calls come from
+// one client. Without a session they may come from several clients of the person, so cancel ends
+// none if there is more than one. Without a session it also ends no anonymous call, because several
+// people may be anonymous.
 func (c *cancellableCalls) cancel(key callKey) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +88,8 @@ func (s *instance) cancelCalls(res *response, m *rpc.Message) {
 		"calls", calls)
 }
 
-// isCancelled reports whether another request has cancelled the call that res responds to. What is
-// not written yet of its result is not sent; response.end completes the response.
+// isCancelled reports whether another request has cancelled the call that res responds to. The rest
+// of the result is not sent (Write); response.end completes the response.
 func (res *response) isCancelled() bool {
 	return errors.Is(context.Cause(res.request.Context()), call.ErrCancelled)
 }

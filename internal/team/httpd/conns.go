@@ -19,29 +19,29 @@ const (
 	maxAllHeaderLines  = 60_000   // header lines of all such connections, shared evenly
 	maxUnauthenticated = 600      // connections
 
-	// authTimeout is how long such a connection may take to be authenticated, once another one
-	// waits. A connection takes at most 2 s:
+	// authTimeout is how long a connection may take to be authenticated, once another one waits.
+	// Such a connection takes at most 2 s:
 	//
 	//	0.5 s  authTimeout
 	//	0.5 s  maxLateReads times lateReadTime
-	//	0.5 s  as much again to write: SetWriteDeadline gives each response lateReadTime
+	//	0.5 s  as many responses: SetWriteDeadline gives each of them lateReadTime
 	//	0.5 s  in which net/http closes it
 	//
 	// So up to 600 connections in 2 s, 300 a second, need not wait.
 	authTimeout = 500 * time.Millisecond
 
 	// A busy server may come to a read only after its deadline. Go then fails the read without
-	// looking for bytes, which may have arrived in time. So conn.Read tries such a read again, with
+	// looking for bytes, which may have arrived in time. So conn.Read reads again, for
 	// lateReadTime, at most maxLateReads times for each deadline: a header takes four reads.
 	maxLateReads = 5
 	lateReadTime = 100 * time.Millisecond // for each read that is tried again
 )
 
-// listener bounds its unauthenticated connections. A connection is authenticated once one of its
-// requests has passed Access.requireToken or, where requests need no token, has reached
-// instance.admit. A connection for health alone is not authenticated, nor is one for metrics where
-// these need no token. Beyond maxUnauthenticated a new connection waits until another one is
-// authenticated or closed: each then has authTimeout.
+// listener bounds its unauthenticated connections. A connection is authenticated when one of its
+// requests passes Access.requireToken or, where requests need no token, reaches instance.admit. So
+// a connection for health alone stays unauthenticated, and one for metrics where these need no
+// token. If there are maxUnauthenticated, a new connection waits until one of them is authenticated
+// or closed. From then on each of them has authTimeout.
 type listener struct {
 	net.Listener
 	numOpen atomic.Int64 // connections, the authenticated ones included; connState counts them
@@ -58,8 +58,8 @@ type conn struct {
 	remoteAddr   string    // of the client
 	authDeadline time.Time // zero if c is authenticated, or no other conn has waited
 
-	// The goroutine that serves the connection owns these fields. While a handler runs, that is the
-	// background read of net/http, which has ended before the next use.
+	// One goroutine at a time uses these fields: the one that serves the connection or, while a
+	// handler runs, that of the background read of net/http, which ends before the next use.
 	headerLines int // since the last response
 	lateReads   int // reads that were tried again, since the present deadline was set
 }
@@ -99,7 +99,8 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // hasManyConns reports whether more connections are open than there can be requests and
-// unauthenticated connections. An idle one takes 29 KiB, and one person could open any number.
+// unauthenticated connections. Then each response closes its connection: an idle one takes 29 KiB,
+// and one person could open any number.
 func (s *instance) hasManyConns() bool {
 	return int(s.listener.numOpen.Load()) > 2*s.people.Bounds.MaxCalls+maxUnauthenticated
 }
@@ -150,8 +151,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 }
 
 // SetWriteDeadline sets a deadline, but not after authDeadline: a client that does not read
-// responses must not hold its connection. It may always be lateReadTime from now, for the response
-// to a request that was read late.
+// responses must not hold its connection. A deadline within lateReadTime from now is always
+// allowed, for the response to a request that was read late.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
@@ -169,13 +170,13 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// Read reads from the connection, and tries again after a deadline (see maxLateReads). It fails
-// after too many header lines: net/http takes 30 times the memory of a header of tiny lines. Those
-// of a body count, too, while the connection is unauthenticated.
+// Read reads from the connection, and reads again after a deadline (see maxLateReads). It fails
+// after too many header lines, because net/http takes 30 times the memory of a header of tiny
+// lines. While the connection is unauthenticated, lines of a body count, too.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 
-	// net/http reads one byte during a handler, and ends this read with a deadline.
+	// During a handler net/http reads one byte, and ends the read with a deadline: no second try.
 	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && c.lateReads < maxLateReads {
 		c.lateReads++
 		_ = c.Conn.SetReadDeadline(time.Now().Add(lateReadTime))

@@ -17,7 +17,7 @@ import (
 
 // Denied is a list of people who are rejected in spite of a valid token. The list may change.
 type Denied struct {
-	issuers []string // at which people sign in, folded
+	issuers []string // at which people sign in, in the form of folded
 	entries atomic.Pointer[map[string]bool]
 }
 
@@ -48,8 +48,8 @@ func (d *Denied) Set(data string) error {
 	entries := map[string]bool{}
 	for i, line := range lineEnd().Split(data, -1) {
 		entry := strings.Trim(line, "\ufeff \t")
-		// Names of tokens have no colons and no blanks. Where people sign in, subjects and names
-		// may.
+		// Names of tokens have no colons and no blanks. Subjects, and the names of people who sign
+		// in, may have both.
 		cannotBeHolder := len(d.issuers) == 0 && (strings.ContainsAny(entry, " :") || !isName(entry))
 		if cannotBeHolder || notEntry().MatchString(entry) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)

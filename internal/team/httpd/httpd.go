@@ -47,17 +47,18 @@ const (
 
 // Options configures Serve.
 type Options struct {
-	// ServerOptions configure the MCP server, with People, Budget and Observe set. The bounds of
-	// calls bound requests, too: twice as many requests are accepted, since as many calls may wait
-	// as run. Any further request is rejected. Serve counts the calls that Observe gets for
-	// /metrics, too.
+	// ServerOptions configure the MCP server. The caller sets People, Budget and Observe. The
+	// bounds of calls bound requests, too: with MaxCalls 256 the server accepts 512 requests,
+	// because 256 calls run and as many may wait. It rejects any further request. Serve also counts
+	// the calls that Observe gets, for /metrics.
 	ServerOptions server.Options
 
 	Path  string       // the MCP endpoint, such as /mcp
 	Ready func() error // returns why calls cannot be answered; nil if they can
 
-	// Notice is how long the server goes on as before after the context ends, except that /readyz
-	// fails: load balancers notice that, and requests on their way still arrive.
+	// Notice is how long the server still accepts requests after the context ends. Meanwhile every
+	// response closes its connection, and /readyz fails: load balancers notice that, and requests
+	// on their way still arrive.
 	Notice    time.Duration
 	DrainTime time.Duration // longest wait for calls in flight after the notice
 
@@ -71,9 +72,9 @@ type Options struct {
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
-	// Loops are functions that run until all requests have ended, or their calls are cancelled.
-	// Detached calls end after that. Loops read files and the keys of issuers again and again,
-	// because these may change, and probe the store.
+	// Loops are functions that Serve runs until it cancels the calls that are left. It ends
+	// detached calls after that. Loops read files and the keys of issuers again and again, because
+	// these may change, and probe the store.
 	Loops         []func(context.Context)
 	NumStaleFiles func() int // counts the files whose present content cannot be used
 	Log           *slog.Logger
@@ -103,8 +104,8 @@ type instance struct {
 //   - when no request is left, or after o.DrainTime, it stops: calls that still run are cancelled,
 //     except detached ones, which end last.
 //
-// Serve returns nil after a shutdown, or an error if it cannot accept connections any more: then it
-// cancels the calls without a drain.
+// Serve returns nil after a shutdown. If it cannot accept connections any more, it cancels the
+// calls without a drain, and returns an error.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	m := newMetricSet(o)
 	o.ServerOptions = m.observing(o.ServerOptions)
@@ -153,7 +154,8 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	case <-ctx.Done():
 		s.drain()
 	}
-	cancel(call.ErrShutdown) // also ends Loops: changes that the store misses from here on are lost
+	// This also ends Loops: without a probe, changes that the store misses from here on are lost.
+	cancel(call.ErrShutdown)
 	s.finish(srv)
 	if err == nil {
 		o.Log.Info("stopped")
@@ -161,8 +163,8 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	return err
 }
 
-// finish waits while cancelled calls send their errors, for a second at most, ends the detached
-// calls, and logs what is left.
+// finish waits for a second at most while cancelled calls send their errors. Then it ends the
+// detached calls, and flushes LogLimiter.
 func (s *instance) finish(srv *http.Server) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(s.serveCtx), time.Second)
 	defer stop()
@@ -219,9 +221,10 @@ func (s *instance) drain() {
 	}
 }
 
-// hostedClients are the origins of websites whose servers name them in requests for MCP
-// (https://github.com/chrisdoc/hevy-mcp/issues/720, https://github.com/koala73/worldmonitor/pull/2416).
-// They are accepted where requests need a token, which pages of these sites do not have.
+// hostedClients are the origins of websites whose servers send their origin in requests for MCP
+// (https://github.com/chrisdoc/hevy-mcp/issues/720,
+// https://github.com/koala73/worldmonitor/pull/2416). The origins are accepted where requests need
+// a token, because pages of these sites have none.
 var hostedClients = []string{
 	"https://chatgpt.com",
 	"https://chat.openai.com",
@@ -267,7 +270,7 @@ func (s *instance) handler() http.Handler {
 	}
 
 	mux := http.NewServeMux()
-	// The other two routes are for load balancers, which use any name.
+	// /healthz and /readyz are for load balancers, which use any name.
 	mux.Handle("/", requireHost(s.Access.acceptsHost, guarded))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
@@ -282,8 +285,8 @@ func (s *instance) handler() http.Handler {
 	return mux
 }
 
-// IsReserved reports whether path is one of the routes beside Options.Path. Those below
-// /.well-known are not in the form in which package cli accepts a path.
+// IsReserved reports whether path is one of the routes beside Options.Path. The routes below
+// /.well-known are not checked: package cli accepts no path with "/." in it.
 func IsReserved(path string) bool {
 	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path)
 }
@@ -300,9 +303,9 @@ func (s *instance) checkReady() error {
 	return err
 }
 
-// serveMCP answers a request with the SDK, by a server and a handler of its own, which end with the
-// request: without a session the client could not ask for the response later. When s.callsCtx ends,
-// all calls that are not detached end, and still send their errors.
+// serveMCP answers a request with the SDK. Each request has an SDK server and a handler of its own,
+// which end with the request: without a session the client could not ask for the response later.
+// When s.callsCtx ends, all calls but the detached ones end, and still send their errors.
 func (s *instance) serveMCP(res *response, r *http.Request) {
 	// The SDK accepts only the protocol version that initialize answers, but a client may skip
 	// initialize.
@@ -312,20 +315,21 @@ func (s *instance) serveMCP(res *response, r *http.Request) {
 	acceptsStream := normalizeAccept(r.Header)
 	res.keepOpen(acceptsStream)
 
-	// sessionCtx ends the call: with s.callsCtx, or with requestCtx, which always ends. net/http ends
-	// requestCtx with the response, or cancelCall does before.
+	// The call ends with sessionCtx, which ends with s.callsCtx or requestCtx. requestCtx always
+	// ends: by cancelCall or, with the response, by net/http.
 	requestCtx := r.Context()
 	sessionCtx, cancel := context.WithCancelCause(s.callsCtx)
 	context.AfterFunc(requestCtx, func() { cancel(context.Cause(requestCtx)) })
 
 	sdkServer := s.mcpServer.SDKServer(sessionCtx, res.person)
 	getServer := func(*http.Request) *mcp.Server { return sdkServer } // the SDK asks twice
-	// The SDK changes its request, and net/http reads ours when sendComment begins the response.
+	// The SDK changes its request, so it gets a copy: net/http reads the original when sendComment
+	// begins the response.
 	requestCopy := r.WithContext(requestCtx)
 	mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		JSONResponse:                 !acceptsStream,
-		PropagateRequestCancellation: true, // with requestCtx also the SDK's handler ends, not only the call
+		PropagateRequestCancellation: true, // requestCtx ends the SDK's handler, not only the call
 		DisableLocalhostProtection:   true, // requireHost checks the Host header
 	}).ServeHTTP(res, requestCopy)
 }

@@ -21,14 +21,15 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/mcp/server"
 )
 
-// maxID bounds ids that are integers: larger ones lose digits in many JSON decoders, that of the
-// SDK included. A progress token must be smaller: its decoded 2^53 may have been 2^53+1.
+// maxID is the largest integer that is accepted as an id. Larger ones lose digits in many JSON
+// decoders, such as the SDK's. A progress token must be smaller, because it is compared after
+// decoding: 2^53+1 has become 2^53.
 const maxID = 1 << 53
 
-// methods are the requests that the server answers over HTTP. The SDK answers subscriptions/listen:
-// it acknowledges no notification, because the tools never change, and the stream ends. Clients
-// built on the Go SDK 1.7 send it in any case, and would take a 404 for the end of their session
-// (https://github.com/modelcontextprotocol/go-sdk/pull/1193).
+// methods are the requests that the server answers over HTTP. subscriptions/listen is among them
+// because clients built on the Go SDK 1.7 send it in any case, and would take a 404 for the end of
+// their session (https://github.com/modelcontextprotocol/go-sdk/pull/1193). The SDK acknowledges no
+// notification, because the tools never change, and ends the stream.
 var methods = func() rpc.Methods {
 	m := maps.Clone(server.Methods)
 	m["subscriptions/listen"] = rpc.Required[mcp.SubscriptionsListenParams]
@@ -36,8 +37,8 @@ var methods = func() rpc.Methods {
 }()
 
 // acceptMessage returns the message in a body. If the SDK cannot answer it, acceptMessage answers
-// with an error and returns nil. The SDK does not answer these messages itself, because it would
-// change the id of some.
+// with an error and returns nil. The SDK does not get such a message, because it would change the
+// id of some.
 func acceptMessage(w http.ResponseWriter, r *http.Request, body []byte) *rpc.Message {
 	m, rpcErr := methods.Parse(body)
 	id := "" // the id in the error response; "" is null
@@ -76,12 +77,13 @@ func writeError(w http.ResponseWriter, status int, id string, e *jsonrpc.Error) 
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, e.Code, message)
 }
 
-// dropVersionHeader removes the protocol version from the header of a request whose params have
-// none (_meta), if m is
-//   - initialize, whose params negotiate the version: the SDK would refuse a version in the header
-//     that it does not support;
-//   - a ping with server.StatelessVersion in its header alone, as clients on the Go SDK 1.7 and 1.8
-//     send it. If it is refused, the connection of 1.7 ends (https://github.com/modelcontextprotocol/go-sdk/issues/1130).
+// dropVersionHeader removes the protocol version from the header of a request, if it is a date and
+// the params have no version (_meta). It does so for two methods:
+//   - initialize: its params negotiate the version. The SDK would refuse a header with a version
+//     that it does not support.
+//   - ping with server.StatelessVersion in the header alone. Clients on the Go SDK 1.7 and 1.8 send
+//     it so. If it is refused, the connection of 1.7 ends
+//     (https://github.com/modelcontextprotocol/go-sdk/issues/1130).
 func dropVersionHeader(r *http.Request, m *rpc.Message) {
 	if m.Method != "initialize" && (m.Method != "ping" || isLegacy(r)) {
 		return
@@ -124,20 +126,20 @@ func isLegacy(r *http.Request) bool {
 }
 
 // isNotification reports whether m is a notification, not a request that lacks its id. All
-// notifications are accepted, as over stdio: the SDK would refuse one that it does not know, or
-// without the headers that requests have. Clients send both
+// notifications are accepted, as over stdio. The SDK would refuse a notification that it does not
+// know, or that lacks the headers of requests. Clients send both
 // (https://github.com/modelcontextprotocol/python-sdk/issues/3324), and some give up the connection
 // when one is refused (https://github.com/modelcontextprotocol/go-sdk/issues/1212).
 func isNotification(m *rpc.Message) bool {
 	return m.Method != "" && !m.ID.Exists() && methods[m.Method] == nil
 }
 
-// serveMessage answers a request whose message is m. It answers notifications, lets clients cancel
-// calls with one, and passes all other requests on to serveMCP. The response to initialize gets a
-// session id (Mcp-Session-Id), which tells the client's calls from those of other clients. While a
-// call of such a client runs, it is in s.cancellable.
+// serveMessage answers an HTTP request whose message is m. Notifications end here; serveMCP answers
+// all other requests. Clients for which isLegacy is true cancel a call with a notification. For
+// them the response to initialize has a session id (Mcp-Session-Id), which tells the client's calls
+// from those of other clients, and a call is in s.cancellable while it runs.
 func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) {
-	dropVersionHeader(r, m) // before isLegacy: an initialize without a version in _meta is legacy
+	dropVersionHeader(r, m) // first: then an initialize without a version in _meta is legacy
 	res.isCall = m.Method == "tools/call"
 	switch {
 	case isNotification(m):

@@ -39,8 +39,8 @@ type metricSet struct {
 	mu          sync.Mutex      // guards personNames
 	personNames map[string]bool // names of people who have called, at most maxPeople
 
-	// begunSeries holds what observeStart has begun series for: the labels of a tool and a person,
-	// and the values of RefusedBy for the person.
+	// begunSeries has a key for the series of a person and a tool that observeStart has begun:
+	// their labels, and the values of RefusedBy for the person.
 	begunSeries sync.Map
 }
 
@@ -180,8 +180,8 @@ func (m *metricSet) personLabel(name string) string {
 	return "other"
 }
 
-// observeStart begins the series of the person of a call with zeros, so that the first call is an
-// increase. The call has no figures yet.
+// observeStart begins the series of the person of a call at 0 (see seriesOnly). The call has used
+// nothing yet.
 func (m *metricSet) observeStart(c *call.Call) {
 	limits := m.budget.RefusedByValues(c.Person)
 	personLabels := m.registerPerson(c)
@@ -207,7 +207,7 @@ func (m *metricSet) observeStart(c *call.Call) {
 		m.limited.add(seriesOnly, "%s,limit=%q", personLabels, limit)
 	}
 	m.beginRejections(c.Person.Name)
-	// Only now: no call of the person goes on before the series have begun.
+	// At the end: other calls of the person must not go on before the series have begun.
 	m.begunSeries.Store(key, true)
 }
 
@@ -233,8 +233,8 @@ func (m *metricSet) registerPerson(c *call.Call) string {
 	return fmt.Sprintf("tool=%q,client=%q", c.Tool, m.personLabel(c.Person.Name))
 }
 
-// countCall counts a call for its person, or begins the series if n is seriesOnly: then the call
-// has no figures yet.
+// countCall counts a call for its person. If n is seriesOnly, it begins the series: the call has
+// used nothing yet.
 func (m *metricSet) countCall(n float64, end server.CallEnd) {
 	personLabels := m.registerPerson(end.Call)
 	m.calls.add(n, "%s,outcome=%q", personLabels, end.Outcome)
@@ -274,7 +274,8 @@ func (m *metricSet) addTimes(n float64, end server.CallEnd) {
 	m.waitTime.addTime(n, end.RateLimitWait, "tool=%q", end.Tool)
 }
 
-// observeStore counts a use of the store. beginsToFail is whether the store began to fail with it.
+// observeStore counts a use of the store. beginsToFail says that the store began to fail with this
+// use.
 func (m *metricSet) observeStore(took time.Duration, beginsToFail bool) {
 	m.storeTime.addTime(1, took, "")
 	if beginsToFail {
@@ -298,8 +299,9 @@ func (m *metricSet) beginRejections(person string) {
 	}
 }
 
-// checkDescriptors logs a warning if the process may not open enough files and connections. It
-// needs one for each request that runs or waits, and one to the API for each call that runs.
+// checkDescriptors logs a warning if the process may not open enough files and connections. For
+// each of MaxCalls it needs three: a request that runs, one that waits, and the connection to the
+// API.
 func (s *instance) checkDescriptors() {
 	var page bytes.Buffer
 	metrics.WriteFDMetrics(&page)

@@ -38,8 +38,8 @@ func (s *instance) withResponse(next http.Handler) http.Handler {
 			header:   http.Header{},
 		}
 		// This deadline is for a request that is answered before its body is read; admit sets
-		// another. A request without a body gets none: net/http reads on, to see whether the client
-		// leaves.
+		// another. A request without a body gets none, because net/http reads on to see whether the
+		// client leaves.
 		if r.Body != http.NoBody {
 			_ = res.control.SetReadDeadline(time.Now().Add(lingerTime))
 		}
@@ -59,14 +59,14 @@ func (s *instance) withResponse(next http.Handler) http.Handler {
 	})
 }
 
-// response is the response to one request, and the ResponseWriter of all handlers of an instance:
-// they get no other, and convert theirs to a *response.
+// response is the response to one request. It is the ResponseWriter of all handlers of an instance,
+// which get no other, and convert theirs to a *response.
 //
-// A client that takes nothing of a response for writeTimeout loses its connection: then the request
-// ends, and the slot of its call is freed.
+// A client that takes nothing of a response for writeTimeout loses its connection. The end of the
+// request then frees the slot of its call.
 //
-// The handler and the timer of keepOpen write the response. Only the handler uses header until it
-// writes.
+// The handler and the timer of keepOpen write the response. Until the handler writes, only the
+// handler uses header.
 type response struct {
 	instance *instance
 	request  *http.Request
@@ -78,9 +78,9 @@ type response struct {
 	// rejectedAs is the status of a rejection in the metrics and the log; 0: that of the response.
 	rejectedAs int
 
-	// isCall is true for tools/call, whose unknown tool is no 404: the SDK sends one, since the
-	// code is that of an unknown method, and clients on the Go SDK 1.7, and on mcp-go, take it for
-	// the end of their session.
+	// isCall is true for tools/call. WriteHeader replaces its status 404 by 200: clients on the Go
+	// SDK 1.7, and on mcp-go, take a 404 for the end of their session. The SDK sends it for an
+	// unknown tool, whose error has the code of an unknown method.
 	isCall bool
 
 	// cancelCall ends a call that its client can cancel with a notification (serveMessage). It ends
@@ -148,8 +148,8 @@ type rejection struct {
 }
 
 // recordRejection counts a rejected request, and logs it: at most one line a second for each
-// status, reason and person. SDKs of clients begin with a GET, whose 405 is only logged for
-// debugging.
+// status, reason and person. A 405 is logged at debug level, because SDKs of clients begin with a
+// GET.
 func (res *response) recordRejection(status int) {
 	rej := rejection{
 		status: status,
@@ -207,9 +207,9 @@ func (res *response) writeLocked(b []byte) (written int, err error) {
 	return written, err
 }
 
-// flushLocked sends what is written, and sets the timer for the next comment. After an error no timer
-// is set, and only a comment whose timer was set before is still tried. writeLocked calls it for each
-// write on a stream, sendComment for a blank line before JSON.
+// flushLocked sends what is written, and sets the timer for the next comment. After an error it
+// sets no timer; a timer that was set before still tries one comment. writeLocked calls flushLocked
+// for each write on a stream, sendComment for a blank line before JSON, too.
 func (res *response) flushLocked() error {
 	err := res.control.Flush()
 	if err == nil {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// commentInterval is the time without a write after which a response that waits for its result gets
-// a comment, or JSON a blank line. Proxies close idle responses, many after 60 s.
+// commentInterval is how long a response writes nothing, while it waits for its result, before it
+// gets a comment or, if it is JSON, a blank line. Proxies close idle responses, many after 60 s.
 const commentInterval = 15 * time.Second
 
-// keepOpen makes res a response that may take long. Then something that clients skip follows each
-// silence: on an event stream a comment
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html), before JSON a blank line. A call
-// without a progress token sends nothing else before its result.
+// keepOpen keeps res open, which may take long: after each commentInterval without a write,
+// sendComment writes something that clients skip. On an event stream this is a comment
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html), before JSON a blank line. A
+// call without a progress token sends nothing else before its result.
 func (res *response) keepOpen(isStream bool) {
 	res.mu.Lock() // sendComment uses the timer
 	defer res.mu.Unlock()
@@ -32,12 +32,12 @@ func (res *response) earlyHeader() http.Header {
 	}
 }
 
-// sendComment sends a comment or a blank line. A response that has not begun by now is that of a
-// call, or of a method of tasks that waits for the API: everything else is answered at once. So
-// sendComment begins it, with earlyHeader: the handler may be changing res.header.
+// sendComment sends a comment or a blank line. If the response has not begun, sendComment begins
+// it, with status 200: only calls, and methods of tasks that ask the API, take so long. It sets
+// earlyHeader, because the handler may be changing res.header.
 func (res *response) sendComment() {
 	if !res.mu.TryLock() {
-		return // another write sets the timer again, or is the result, after which there is no comment
+		return // another write sets the timer again, or is the result: no comment follows it
 	}
 	defer res.mu.Unlock()
 	if res.commentTimer == nil || res.isCancelled() { // the handler has returned, or soon will

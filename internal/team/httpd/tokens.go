@@ -23,7 +23,7 @@ type Tokens struct {
 	holders    atomic.Pointer[holders]
 }
 
-// holders is a version of the set, which does not change.
+// holders is one version of the set. A version never changes: Set stores another one.
 type holders struct {
 	// byHash has the name of the holder by the hash of the token: with hashes, the time of a lookup
 	// reveals nothing about a token.
@@ -32,8 +32,8 @@ type holders struct {
 }
 
 // NewTokens returns the tokens in data: entries of the form name:token, separated by commas or
-// white space. source names data in errors, which quote neither names nor tokens: the two may be
-// swapped. addSecrets gets all tokens before one is accepted, for the redactor.
+// white space. Errors name source, but no name or token: an entry may have the two swapped.
+// addSecrets gets all tokens before one is accepted, for the redactor.
 func NewTokens(source, data string, addSecrets func(secrets ...string)) (*Tokens, error) {
 	t := &Tokens{
 		source:     source,

@@ -39,8 +39,8 @@ type claims struct {
 }
 
 // checkClaims checks the claims of a token with a valid signature, except the scopes. checkScopes
-// checks these afterwards: with a token that is not accepted, a client has to sign in again, also
-// if it has all scopes.
+// checks the scopes afterwards: with a token that is not accepted, a client has to sign in again,
+// whatever scopes the token has.
 func (r *Resource) checkClaims(c claims, header jose.Header) error {
 	accepted := func(audience string) bool {
 		return slices.Contains(r.options.Audiences, audience)
@@ -70,8 +70,8 @@ func (r *Resource) checkClaims(c claims, header jose.Header) error {
 }
 
 // audience returns the audiences of a token. Access tokens of AWS Cognito have no claim aud
-// ("Understanding the access token" of its documentation). For these, audience returns the client
-// if the operator has listed audiences: only then can the client be among them.
+// ("Understanding the access token" of its documentation). For such a token, audience returns the
+// client if the operator has listed audiences, because only then can the client be among them.
 func (r *Resource) audience(c claims) []string {
 	_, hasAudience := c.all["aud"]
 	client, _ := c.all["client_id"].(string)
@@ -125,7 +125,8 @@ func (c claims) isAccessToken(typ any) bool {
 	return true
 }
 
-// scopes returns the granted scopes. Each of the two claims may be a text or a list of texts.
+// scopes returns the granted scopes. The claims scope and scp may each be a text or a list of
+// texts.
 func (c claims) scopes() []string {
 	var granted []string
 	for _, name := range []string{"scope", "scp"} {
@@ -141,8 +142,8 @@ func (c claims) scopes() []string {
 	return granted
 }
 
-// name returns the value of a claim as a name for logs and metrics, or the subject if the token
-// does not have the claim, in Unicode form NFC, as in a list of denied people. Characters that are
+// name returns the value of a claim as a name for logs and metrics. Without the claim it returns
+// the subject. The name is in Unicode form NFC, as in a list of denied people. Characters that are
 // not printable become underscores.
 func (c claims) name(claim string) string {
 	name, _ := c.all[claim].(string)

@@ -51,8 +51,8 @@ type issuer struct {
 	published atomic.Pointer[keySet]
 
 	// waiting holds a channel for each request that waits for a read, because of an unknown key or
-	// a wrong signature. A read closes the channels that were in it when the read began: a request
-	// that came later may have a key that this read misses.
+	// a wrong signature. The end of a read closes only the channels that were in waiting when the
+	// read began: a request that came later may have a key that this read misses.
 	waiting chan chan struct{}
 
 	// Only readLoop uses the fields below.
@@ -65,9 +65,9 @@ type keySet struct {
 	keys   []jose.JSONWebKey // nil until the first read that succeeds; later never nil
 	readAt time.Time         // when the keys were read
 
-	// unmatchedErr is the error for a token that none of these keys has signed, but perhaps a key
-	// that was not read yet: errUnknownKey, after which a request waits for another read, or
-	// errUnavailable if the last read failed.
+	// unmatchedErr is the error for a token that none of these keys has signed. It is
+	// errUnknownKey, after which the request waits for another read, which may find the key. If the
+	// last read failed, it is errUnavailable.
 	unmatchedErr error
 }
 
@@ -118,9 +118,9 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 }
 
 // readLoop reads the keys until ctx ends, but never twice in MinReadInterval:
-//   - a full read, which begins with the metadata, at the start, after a failure, and every
-//     refreshInterval, which requests with unknown keys do not delay: anyone can send them;
-//   - a read of only the keys when a request waits.
+//   - a full read, which begins with the metadata: at the start, after a failure, and every
+//     refreshInterval. Requests with unknown keys do not delay it, because anyone can send them;
+//   - a read of only the keys: when a request waits.
 //
 // After ctx ends, one more read fails, and releases all waiting requests.
 func (i *issuer) readLoop(ctx context.Context) {
@@ -149,8 +149,8 @@ func (i *issuer) readLoop(ctx context.Context) {
 	}
 }
 
-// awaitNextRead waits until the next read is due, or ctx ends. If a request causes the read, waiter
-// is the channel of the request. hasFailed is whether the read before has failed.
+// awaitNextRead waits until the next read is due, or ctx ends. waiter is the channel of the request
+// that causes the read, or nil for a full read. hasFailed is whether the read before has failed.
 func (i *issuer) awaitNextRead(
 	ctx context.Context, refresh <-chan time.Time, hasFailed bool,
 ) (waiter chan struct{}) {
@@ -177,8 +177,8 @@ func (i *issuer) awaitNextRead(
 }
 
 // read reads the keys, and replaces i.published. A full read begins with the metadata, which has
-// the URL of the keys. Another read uses the URL from before, so that an unknown key causes one
-// request, not two. keyProblem is why a key was left out, or nil.
+// the URL of the keys. Any other read uses the last URL, so that an unknown key causes one request,
+// not two. keyProblem is why a key was left out, or nil.
 func (i *issuer) read(ctx context.Context, full bool) (keyProblem, err error) {
 	if full {
 		err = i.discover(ctx)
@@ -237,8 +237,8 @@ func isForSignatures(key jose.JSONWebKey) bool {
 // and the minutes and seconds in the error of a certificate that has expired.
 var changingParts = text.LazyRegexp(`:\d+`)
 
-// logRead logs the result of a read, unless message and error are those of the last line: while the
-// keys cannot be read, the cause may change.
+// logRead logs the result of a read, unless message and error are those of the last line. While the
+// keys cannot be read, each new cause gets a line.
 func (i *issuer) logRead(keyProblem, err error) {
 	msg := "the keys were read"
 	switch {

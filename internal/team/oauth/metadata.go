@@ -32,9 +32,9 @@ type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("HTTP %d", int(s)) }
 
-// Metadata returns a handler that serves the metadata of the resource at MetadataPath, and below it
-// at the path of the public URL and at path, the MCP endpoint of this server. The handler needs no
-// token, and web pages of any origin may read the metadata.
+// Metadata returns a handler that serves the metadata of the resource. path is the MCP endpoint of
+// this server. The handler serves MetadataPath, and MetadataPath followed by path or by the path of
+// the public URL. It needs no token, and web pages of any origin may read the metadata.
 func (r *Resource) Metadata(path string) http.Handler {
 	document := auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 		Resource:               r.options.PublicURL,
@@ -56,7 +56,7 @@ func (r *Resource) Metadata(path string) http.Handler {
 }
 
 // Challenge returns the WWW-Authenticate header of a response with the status 401 or 403 (RFC 6750
-// section 3, RFC 9728 section 5.1). It names the reason, unless that is nil: then the request has
+// section 3, RFC 9728 section 5.1). The header names the reason. reason is nil if the request has
 // no token in a form that is read.
 func (r *Resource) Challenge(reason *Error) string {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, wellKnown(r.publicURL, MetadataPath))

@@ -19,9 +19,9 @@
 //	      issuer.published   a new value after each read; after a failure it has the old keys
 //
 //	Resource.Verify          for each request with a token
-//	  verifySignature        a key with the id of the token, or any for a token without an id,
-//	                         made the signature: accepted
-//	                         it did not make it, and was read less than 5 s ago: 401
+//	  verifySignature        tries the keys with the id of the token; all, if it has no id
+//	                         one made the signature: accepted
+//	                         none did, but one was tried, and read less than 5 s ago: 401
 //	                         the last read failed: 503
 //	  issuer.waiting         all other requests wait for the next read, 100 at most; then
 //	                         verifySignature once more
@@ -116,9 +116,9 @@ func New(o Options) (*Resource, error) {
 	return r, nil
 }
 
-// withBothForms returns audiences with both forms of the public URL, with a slash at the end and
-// without, if one of the two is an audience and the URL has no path: then both are the same URL
-// (RFC 3986 section 6.2.3).
+// withBothForms returns audiences with both forms of the public URL added, with a slash at the end
+// and without, if one of them is an audience. It adds none if the URL has a path: only without a
+// path both are the same URL (RFC 3986 section 6.2.3).
 func withBothForms(audiences []string, public string) []string {
 	short := strings.TrimSuffix(public, "/")
 	long := short + "/"
@@ -189,9 +189,9 @@ func checkURL(flag, s string) error {
 // quotable matches text that can be a part of a quoted string of a header (RFC 6749 section 3.3).
 var quotable = text.LazyRegexp(`^[!#-\[\]-~]+$`)
 
-// notNormal matches public URLs that others write in another form. The URL of the metadata ends
-// with the path: servers clean it, so that clients could not read the metadata. Capitals and the
-// default port before the path are removed by clients (WHATWG URL): their tokens would be for
+// notNormal matches public URLs that other programs change. Servers clean a path with "//" or dots.
+// The URL of the metadata ends with this path, so clients could not read the metadata. Clients
+// remove capitals and the default port before the path (WHATWG URL): their tokens would be for
 // another audience.
 var notNormal = text.LazyRegexp(`://.*(//|/\.)|^[^/]*(//[^/]*)?[A-Z]|^(https://[^/]*:443|http://[^/]*:80)(/|$)`)
 
@@ -229,9 +229,10 @@ func (r *Resource) CheckKeysRead() error {
 	return nil
 }
 
-// Verify returns the person to whom a valid token was issued, also with the error that it lacks a
-// scope. The ID is the issuer, a blank and the subject. The name is printable, has at most MaxName
-// characters and is not unique. The error is an *Error. ctx bounds the wait for a read of the keys.
+// Verify returns the person to whom a valid token was issued. If only a scope is missing, it
+// returns the person with the error. The ID is the issuer, a blank and the subject. The name is
+// printable, has at most MaxName characters and is not unique. The error is an *Error. ctx bounds
+// the wait for a read of the keys.
 func (r *Resource) Verify(ctx context.Context, token string) (p call.Person, err error) {
 	parsed, err := parse(token)
 	if err != nil {
@@ -276,7 +277,7 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 	switch {
 	case jsonx.CountElements(headerJSON) > maxHeaderElements:
 		return nil, InvalidToken("the token has a header of more than 100 elements or 64 levels")
-	case jsonx.CountElements(payloadJSON) > jsonx.MaxElements: // it is too short for so many elements
+	case jsonx.CountElements(payloadJSON) > jsonx.MaxElements: // no token has so many elements
 		return nil, InvalidToken("the token has claims of more than 64 levels")
 	}
 
