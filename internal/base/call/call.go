@@ -4,7 +4,7 @@
 //
 //	tool.go      Tools: their names and texts
 //	call.go      Call, Person and Used: who asks, and what a call used
-//	cause.go     with which causes its context ends
+//	cause.go     the causes with which the context of a call ends
 //	request.go   Request, and what models take
 //	response.go  Response and its items
 //	event.go     what a call's sink gets while a response is written
@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// Call is one call of a tool: who asks, and what the call has used. The MCP server makes it from a
-// request, a command from its arguments; all functions that work for the call get it. While the
-// call runs, only its goroutine uses it.
+// Call is one call of a tool: who asks, and what the call has used. The MCP server makes a Call
+// from a request, a command from its arguments. All functions that work for the call get it. While
+// the call runs, only its goroutine uses it.
 type Call struct {
 	ID     string // X-Request-Id of a proxy, or a random one
 	Person Person // without a token all callers are one person, for limits and turns
@@ -34,43 +34,49 @@ type Call struct {
 	// caller's trace (https://www.w3.org/TR/trace-context); "": none.
 	Traceparent string
 
-	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped. For a
-	// call of the MCP server, package tasks sets it before the call runs. That sink waits while
-	// tasks.Tasks.Close stops the calls: no call begins another response in the meantime.
+	// Sink, if set, gets the events of the call, one at a time. Without a sink they are dropped.
+	// For a call of the MCP server, package tasks sets the sink before the call runs. While
+	// tasks.Tasks.Close stops the calls, this sink waits, so that no call begins another response.
 	Sink func(Event)
 
 	// WaitDeadline is when a wait for a slot or for the rate limit ends the call with ErrWaiting;
-	// zero: never. Package tasks sets it before the call runs. Package llm sets it to zero after a
-	// request, unless the API has not got it, or its status says that it has begun nothing.
+	// zero: never. Package tasks sets it before the call runs. Package llm sets it to zero once the
+	// API may have taken a request: not if the request got no connection, or a status that says
+	// that nothing has begun (exchange.post).
 	WaitDeadline time.Time
 
 	Used // what the responses have used is in Used.Reported, such as c.Usage
 }
 
 // Used is what is known of a call so far, even if it fails: what it has used, and what later steps
-// need. Each comment names the package that writes the field. For a call of another process, whose
-// end this process reads, package server also writes some.
+// need. Each comment names the package that writes the field. Package server also writes some
+// fields, for a call of another process whose end this process reads.
 type Used struct {
 	Requests      int           // llm: POSTs of requests, repeats and those without a connection too
 	Retries       int           // llm: attempts after the first one of a request
-	APITime       time.Duration // llm: of these requests together, each to the end of its response
+	APITime       time.Duration // llm: the sum over these requests, each to the end of its response
 	RateLimitWait time.Duration // llm: how long the call waited for the rate limit
 	APIRequestID  string        // llm: of the last response, set as soon as its header has arrived
 	Reported                    // llm: the sum over all responses that report it
 
 	// UnreportedRequests (llm) counts the requests that may have used tokens which no response
-	// reported. UnreportedBegun (llm) is how many of these had begun their work: a search, another
-	// tool or text had arrived, the API may go on with the response after the end of the call, or
-	// the call ended while the API had told nothing (exchange.countUnreported).
-	// GuessedTokens (budget) is how many tokens count for all of them.
+	// reported. UnreportedBegun (llm) counts those of them that had begun their work
+	// (exchange.countUnreported):
+	//
+	//   - a search, another tool or text had arrived
+	//   - the API may go on with the response after the end of the call
+	//   - the call ended while the API had told nothing
+	//
+	// GuessedTokens (budget) is how many tokens count for all UnreportedRequests.
 	UnreportedRequests int
 	UnreportedBegun    int
 	GuessedTokens      int64
 
 	Blocks int // llm: blocks that have started, in all responses
 
-	// RequestInput (llm) is that of the last request: an error may repeat its words, and its length
-	// is a guess at its tokens. Package budget clears it where that would guess too much.
+	// RequestInput (llm) is the input of the last request. An error may repeat words of the input,
+	// and its length is a guess at its tokens. Package budget clears it where the guess would be
+	// too high.
 	RequestInput []json.RawMessage
 
 	// Ahead is how many calls were before this one when it gave up waiting: for the rate limit
@@ -82,8 +88,8 @@ type Used struct {
 	Unreserved bool   // budget: as far as is known, no store has reserved anything for the call
 }
 
-// Reported is what the API reports that responses have used. If a response has no report of its
-// searches, those in its output count.
+// Reported is what responses have used, as the API reports it. For a response without a report of
+// its searches, the searches in its output count.
 type Reported struct {
 	Usage    Usage // without ReportedSearches, which only the Usage of a single response has
 	Searches int   // billable ones
@@ -131,8 +137,8 @@ func (c *Call) CountRequest(sent time.Time) {
 }
 
 // ErrWaiting is the error of a call that ends at its WaitDeadline, because it still waits for a
-// slot or for the rate limit. It ends the context of the wait (WaitContext), not that of the call,
-// and is not retried. The outcome of such a call is waiting.
+// slot or for the rate limit. ErrWaiting ends the context of the wait (WaitContext), not the
+// context of the call. The error is not retried. The outcome of the call is waiting.
 var ErrWaiting = KindTimeout.Errorf("the call still waits")
 
 // WaitContext returns a context to wait for a slot or for the rate limit: at WaitDeadline it ends

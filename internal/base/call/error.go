@@ -18,7 +18,7 @@ type APIError struct {
 	Code         string        // error.code of the API, for example model_not_found
 	Param        string        // error.param of the API, for example reasoning.effort
 	Message      string        // one sentence, of the API or ours
-	RequestID    string        // X-Request-Id header, or that of Azure
+	RequestID    string        // X-Request-Id header, or Apim-Request-Id of Azure
 	Attempts     int           // attempts made, the failing one included; 0 when nothing was sent
 	RetryAfter   time.Duration // how long the API asks to wait; 0: it does not say
 	ResponseLost bool          // the API lost a background response, or has no GET /responses/{id}
@@ -26,8 +26,9 @@ type APIError struct {
 
 	NoRetry bool // not retried, although errors of its Kind are
 
-	// MaybeThisCall: the error may concern this call alone. So llm counts no refusal of the key, and
-	// remembers no refused parameter that the question mentions; for a quota the hint differs.
+	// MaybeThisCall: the error may concern this call alone. So llm does not count it as a refusal
+	// of the key. If it refuses a parameter that the question mentions, llm does not remember the
+	// refusal. For a quota the hint differs.
 	MaybeThisCall bool
 
 	ResetAfter time.Duration // until a rate limit is fully available again; 0: unknown
@@ -36,11 +37,12 @@ type APIError struct {
 
 // Causes of an APIError that its kind and status do not show, for errors.Is.
 var (
-	// ErrWebPage: a web page came in place of a response, for example of a login or a firewall.
+	// ErrWebPage: a web page came in place of a response, for example the page of a login or a
+	// firewall.
 	ErrWebPage = errors.New("the answer is a web page")
 
-	// ErrEncoding: the body has a Content-Encoding that was not asked for, or another than its
-	// header names.
+	// ErrEncoding: the body has a Content-Encoding that was not asked for, or another encoding than
+	// its header names.
 	ErrEncoding = errors.New("the answer is encoded")
 
 	// ErrPlainHTTP: the base URL has http in place of https.
@@ -77,15 +79,16 @@ func (n QueuedError) Error() string {
 	return fmt.Sprintf("waiting for the rate limit (%d ahead)", int(n))
 }
 
-// RootsError says that a call ended before the root certificates were read. Its value is what they
-// are read from. It is among the causes of a KindTimeout error.
+// RootsError says that a call ended before the root certificates were read. Its value is the file
+// or directory with the certificates, or "the system". It is among the causes of a KindTimeout
+// error.
 type RootsError string
 
 func (from RootsError) Error() string {
 	return "reading the root certificates of " + string(from) + " does not end"
 }
 
-// StatusText returns the text of an HTTP status, or HTTP and its number if it has none.
+// StatusText returns the text of an HTTP status, or "HTTP 599" for a status without a text.
 func StatusText(status int) string {
 	return cmp.Or(http.StatusText(status), "HTTP "+strconv.Itoa(status))
 }

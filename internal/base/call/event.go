@@ -3,8 +3,9 @@ package call
 // Event is one step of a call. The blocks of a call are numbered from 0 over all its requests,
 // retries included.
 type Event interface {
-	// EventType returns the type of the line that ask --events prints for the event, with its
-	// fields that have json tags; "": it prints none. Done is printed with the answer.
+	// EventType returns the type of the line that ask --events prints for the event; "": it prints
+	// none. The line also has the fields of the event that have json tags. Done is printed with the
+	// answer.
 	EventType() string
 }
 
@@ -71,13 +72,14 @@ type ResponseNamed struct{ ID string }
 // Reconnecting announces that the response goes on although its connection broke.
 type Reconnecting struct{}
 
-// Waiting says that the call waits for the API's rate limit, not for a slot, and how many calls are
-// certainly ahead of it. As people take turns, that is 0 for the first call of each
-// (queue.Queue.Ahead).
+// Waiting says that the call waits for the API's rate limit, not for a slot. Ahead is how many
+// calls are certainly ahead of the call. Because people take turns, Ahead is 0 for the first call
+// of each person (queue.Queue.Ahead).
 type Waiting struct{ Ahead int }
 
-// Requesting announces a request that begins after Waiting, or a requery. The first request of a
-// call that does not wait has none. What was streamed before it is not a part of its response.
+// Requesting announces a requery, or a request after Waiting. The first request of a call has no
+// Requesting if it does not wait. What was streamed before Requesting is not a part of the response
+// to the request.
 type Requesting struct{}
 
 // Done ends a call that got its response. The event before it is a Usage.

@@ -20,10 +20,10 @@ type handling int
 const (
 	temporary   handling = 1 << iota // the same request is made again
 	forOperator                      // the log has a hint, because the operator can fix it
-	refusesKey                       // after some in a row, calls fail without a request (package llm)
-	beforeWork                       // a request without any item costs nothing
-	alwaysJSON                       // a web page in its place is not of the API: KindBadResponse
-	hidden                           // ask --events tells the problem in words of ours
+	refusesKey                       // after three in a row, calls fail without a request (llm)
+	beforeWork                       // the request costs nothing unless its response has an item
+	alwaysJSON                       // the API sends JSON; a web page is a KindBadResponse
+	hidden                           // ask --events has words of this program, not the message
 
 	reportOnly handling = 0 // nothing else
 )
@@ -42,7 +42,7 @@ var (
 	// KindBlocked: the API has blocked the person by their safety_identifier.
 	KindBlocked = newKind("blocked", "PermissionDeniedError", "blocked", forOperator)
 
-	// KindNotFound: 404, but not for the model, or 501.
+	// KindNotFound: 501, or a 404 that is not about the model.
 	KindNotFound = newKind("not found", "NotFoundError", "not_found", forOperator|alwaysJSON)
 
 	// KindAPIQuota: credit or budget is used up.
@@ -69,7 +69,7 @@ var (
 	// KindBadResponse: a web page, a redirect, a response without output.
 	KindBadResponse = newKind("not a response", "APIResponseValidationError", "bad_response", forOperator)
 
-	// KindFailed: the response failed, and no code or word names a kind; or it is too large.
+	// KindFailed: the response is too large, or failed without a code or words that name a kind.
 	KindFailed = newKind("response failed", "APIError", "failed", reportOnly)
 
 	// KindModel: the model is unknown, or not for this key.
@@ -93,7 +93,7 @@ var (
 	// KindArguments: the question is invalid and was not asked.
 	KindArguments = newKind("invalid arguments", "", "arguments", reportOnly)
 
-	// KindLimited: a quota is used up, of the person or of all people, and the question was not
+	// KindLimited: a quota of the person or of all people is used up, and the question was not
 	// asked.
 	KindLimited = newKind("limited", "", "limited", reportOnly)
 

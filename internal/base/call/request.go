@@ -51,7 +51,8 @@ func UserMessage(query string) json.RawMessage {
 }
 
 // AssistantMessage returns an input item with a message of the model. Its content is a string, as
-// in the SDK's EasyInputMessageParam: an output_text needs the id of its message at some servers.
+// in the SDK's EasyInputMessageParam, because some servers require the id of the message for an
+// output_text.
 func AssistantMessage(answer string) json.RawMessage {
 	data, _ := json.Marshal(map[string]any{ // strings cannot fail
 		"type":    "message",
@@ -70,7 +71,7 @@ type Capability struct {
 	Reasoning bool // reasoning.effort, reasoning.summary, encrypted reasoning
 }
 
-// The models that take a parameter. Bedrock and Databricks have openai.gpt-5.6 and
+// The models that take a parameter. The name may have a prefix, as openai.gpt-5.6 at Bedrock and
 // databricks-gpt-5. Versions of two digits begin with 1 or 2, because gpt-35 is Azure's name for
 // gpt-3.5. The names of the security and science models may have no version
 // (https://developers.openai.com/api/docs/models/gpt-daybreak-blue-latest).

@@ -77,8 +77,8 @@ type Part struct {
 	Annotations []Source
 }
 
-// Source is a page or, without a URL, a source that has only a name. An annotation is a Source if
-// it IsCitation.
+// Source is a page or, without a URL, a source that has only a name. An annotation cites a page
+// only if it IsCitation.
 type Source struct {
 	Type, URL, Name, Title string
 
@@ -95,7 +95,8 @@ type Source struct {
 	URLCitation struct{ URL, Title string } `json:"url_citation"`
 }
 
-// IsCitation reports whether an annotation cites a page. Gateways pass on the annotations of Claude
+// IsCitation reports whether an annotation cites a page. The second type is that of Claude's
+// annotations, which gateways pass on
 // (https://github.com/router-for-me/CLIProxyAPI/tree/main/internal/translator/claude).
 func (s Source) IsCitation() bool {
 	return s.Type == "url_citation" || s.Type == "web_search_result_location"
@@ -125,12 +126,13 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// searchItems are the types of items that are a search. What a type leaves out is in the Action.
+// searchItems are the types of items that are a search. For an empty string the item has that part,
+// if any, in its Action.
 var searchItems = map[string]struct {
 	action         string // the Action.Type that the item gets
 	pages, queries string // the names of its members with the pages and the queries
 }{
-	// Its pages are in the results if a gateway has them from Claude (see Source.IsCitation).
+	// The pages are in the results if a gateway has them from Claude (see Source.IsCitation).
 	"web_search_call": {"", "results", ""},
 
 	// https://openrouter.ai/docs/guides/features/server-tools/web-search
@@ -148,7 +150,7 @@ func (i *Item) IsSearch() bool {
 	return ok
 }
 
-// IsText reports whether the part is a text, not a refusal, for example.
+// IsText reports whether the part is a text, and not a refusal, for example.
 func (p Part) IsText() bool {
 	return p.Type == "output_text" || p.Type == "text"
 }
@@ -181,8 +183,8 @@ type Usage struct {
 	ReportedSearches int64 `json:"-"` // billable searches of one response; 0: not reported here
 }
 
-// AddTokens adds n times the tokens of v to u, but not its searches: Reported has those of all
-// responses.
+// AddTokens adds n times the tokens of v to u. It does not add ReportedSearches: the searches of
+// all responses are in Reported.
 func (u *Usage) AddTokens(n int64, v Usage) {
 	u.Input += n * v.Input
 	u.Cached += n * v.Cached
@@ -218,7 +220,7 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	u.Reasoning = count("output_tokens_details.reasoning_tokens",
 		"completion_tokens_details.reasoning_tokens")
 	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
-	if u.Input+u.Output == 0 { // a quota counts both
+	if u.Input+u.Output == 0 { // only the total is known, and a quota counts Input and Output
 		u.Input = u.Total
 	}
 	u.ReportedSearches = count("server_tool_use.web_search_requests",

@@ -114,8 +114,8 @@ func (a Advisor) wordsName(err error, e *call.APIError) string {
 }
 
 // causeName returns the name in words.yaml for an error whose words say how the question ended, or
-// which proxy or scheme is wrong; else "". A shutdown or a time limit comes before the error of the
-// request, because it ended the question.
+// which proxy or scheme is wrong. For any other error of a request it returns "". A shutdown or a
+// time limit has ended the question, so it comes before the error of the request.
 func causeName(err error) string {
 	kind := call.KindOf(err)
 	_, timedOut := errors.AsType[call.TimeoutError](err)

@@ -29,8 +29,8 @@ func (a Advisor) ExplainToCaller(_ string, err error) string {
 	case timedOut, !ofRequest, kind == call.KindShutdown, kind == call.KindCanceled:
 		problem = text.Expand(w.Problem, a.values("", err, e))
 
-	// mcporter 0.12 and Inspector 2.12 take a 401 in the text for that of the person, and ask for a
-	// sign-in.
+	// mcporter 0.12 and Inspector 2.12 take a 401 in the text for a refusal of the person, and ask
+	// for a sign-in.
 	case kind == call.KindAuth:
 		problem = "the API refused the server's key"
 	case e.Status == http.StatusUnauthorized: // such as for a key without a scope

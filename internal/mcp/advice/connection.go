@@ -23,7 +23,7 @@ func ConnectionCause(err error) string {
 	op, ok := errors.AsType[*net.OpError](err)
 
 	switch {
-	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // errors of DNS only have its text
+	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // errors of DNS have only the text
 		return "descriptors"
 	case ok && op.Op == "proxyconnect",
 		errors.As(err, new(call.TunnelError)):
@@ -62,8 +62,8 @@ func (a Advisor) connectionDetail(e *call.APIError) string {
 	return cause
 }
 
-// rootsDetail says where the root certificates come from, or returns "" if RootsFile has them. On
-// macOS and Windows, Go asks the system and reads no file.
+// rootsDetail says where the root certificates come from, or that RootsFile has none. It returns ""
+// if RootsFile has some. On macOS and Windows, Go asks the system and reads no file.
 func (a Advisor) rootsDetail() string {
 	switch {
 	case a.GOOS == "darwin", a.GOOS == "windows":

@@ -21,12 +21,15 @@ import (
 )
 
 // words are the texts for an error, an entry of words.yaml. Names with $ in Problem and Hint are
-// the keys of values.
+// the keys of the map that values returns.
 //
-// The name of an entry is the label of a kind, or what causeName returns. "code CODE" may follow,
-// for errors with that code or type in lower case, or another detail that the method detail
-// returns. A detail without words of its own has those of the kind. The name of an entry with Says
-// ends in one more word, whichever it is.
+// The name of an entry has one of these forms. A detail without an entry has the words of its kind.
+//
+//	over_limit queued          what causeName returns
+//	model                      the label of a kind
+//	model code CODE            with a code or type, in lower case
+//	connection dns             with another detail that the method detail returns
+//	parameter tools effort     with Says: one more word, whichever it is
 type words struct {
 	Problem string // what went wrong
 	Hint    string // what to do about it, for people who can change the server
@@ -34,8 +37,9 @@ type words struct {
 	AddMessage bool `yaml:"add_message"`
 	// CallerHint is what to do for people who cannot change the server; "": tell its operator.
 	CallerHint string `yaml:"caller"`
-	// TellCallers adds the message of the API to CallerHint, too, if it is about the question. If
-	// the API has refused a parameter that is a setting, callers do not get CallerHint either.
+	// TellCallers adds the message of the API to CallerHint if the error may be about the question.
+	// If the API has refused a parameter that is a setting, callers get tellOperator in place of
+	// CallerHint.
 	TellCallers bool `yaml:"tell_callers"`
 	// Says limits the entry to errors with this text in their message.
 	Says string
@@ -60,7 +64,7 @@ func wordsFor(name string) words {
 }
 
 // nameBySays returns the name of the entry whose Says is in the message of an error, or "". name is
-// that name without its last word.
+// the name of the entry without its last word.
 func nameBySays(name, message string) string {
 	for longer, w := range wordsByName() {
 		said := w.Says != "" && strings.Contains(message, w.Says)
@@ -102,9 +106,12 @@ func (a Advisor) detail(e *call.APIError) string {
 	return ""
 }
 
-// parameterDetail returns the parameter that an error names. The search tool is the only tool of a
-// request: for one of its parameters parameterDetail returns "tools", "tools filters" or "tools
-// member".
+// parameterDetail returns the parameter that an error names. The parameters of the search tool, the
+// only tool of a request, have three details:
+//
+//	tools, tools[0].type             tools; also if only the message names a tool
+//	filters, tools[0].filters        tools filters
+//	tools[0].search_context_size     tools member
 func parameterDetail(e *call.APIError) string {
 	tool, member, _ := strings.Cut(e.Param, ".")
 	// LM Studio and Vercel have tools.0.type: https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2254

@@ -1,7 +1,7 @@
 // Package apierror reads the errors that end a request to the Responses API, those of OpenAI, of
 // compatible servers and of gateways, and returns each as a call.APIError with its kind.
 //
-// Its functions get the input of the request as the argument question: a server may repeat the
+// Its functions get the input of the request as the argument question. A server may repeat the
 // question in a message, and words of the question name neither a kind nor a wait.
 //
 //	apierror.go  the errors of an HTTP response, a connection and a context
@@ -31,7 +31,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// MaxText is how many bytes of a text of an error are read, unless most are blanks.
+// MaxText is how many bytes of a text of an error are read. Package llm reads more if most of them
+// are blanks.
 const MaxText = 64 << 10
 
 // BodyTooLarge is the message of the error about a body that is too large.
@@ -48,14 +49,14 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 	e.Status = resp.StatusCode
 	e.RequestID = RequestID(resp)
 	e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
-	// From "Unsupported value: 'effort' does" the name is what follows the last blank or quote.
+	// The name follows the last blank or quote: effort in "Unsupported value: 'effort' does".
 	named := strings.TrimSuffix(find(paramWords(), e, question), "' does")
 	e.Param = cmp.Or(e.Param, named[strings.LastIndexAny(named, " '\"")+1:])
 	e.Kind = classify(e, question)
 	addWaits(e, resp.Header, question)
 
 	// OpenAI's SDKs obey this header. Gateways send it where the API may have taken the request
-	// (https://github.com/lidge-jun/opencodex). A rate limit has taken nothing.
+	// (https://github.com/lidge-jun/opencodex). With a rate limit the API has taken nothing.
 	e.NoRetry = e.Kind != call.KindRateLimit && resp.Header.Get("X-Should-Retry") == "false"
 
 	location, err := resp.Location()
@@ -86,19 +87,24 @@ var eventData = text.LazyRegexp(`^\s*(?:(?:id|event)?:.*\n)*data:(.*)`)
 // plainHTTP matches how the servers of Go, nginx and Apache refuse http on a TLS port.
 var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
 
-// paramWords matches how vLLM and SGLang (https://github.com/vllm-project/vllm/issues/46790), xAI
-// (https://github.com/openclaw/openclaw/issues/12910), LiteLLM and Foundry name a parameter in a
-// message (https://github.com/BerriAI/litellm/issues/13398,
-// https://github.com/vectorize-io/hindsight/issues/3518), and servers in Go such as Databricks
-// (https://github.com/databricks/databricks-sdk-py/issues/1263). "Unsupported value: 'low' is not
-// supported" names a value (https://github.com/anomalyco/opencode/issues/1984).
+// paramWords matches how servers name a parameter in a message:
+//
+//   - vLLM and SGLang (https://github.com/vllm-project/vllm/issues/46790), and xAI
+//     (https://github.com/openclaw/openclaw/issues/12910)
+//   - servers in Go, such as Databricks
+//     (https://github.com/databricks/databricks-sdk-py/issues/1263)
+//   - LiteLLM and Foundry (https://github.com/BerriAI/litellm/issues/13398,
+//     https://github.com/vectorize-io/hindsight/issues/3518)
+//
+// "Unsupported value: 'low' is not supported" names a value
+// (https://github.com/anomalyco/opencode/issues/1984).
 var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|^Argument not supported: \w+$|` +
 	`json: unknown field "\w+|` +
 	`Unsupported value: '[\w.[\]]+' does|` +
 	`(?:Unsupported parameter|Unknown parameter|Unrecognized request argument supplied): '?[\w.[\]]*[\w\]]`)
 
-// find returns the first words of the message that match, or "" if they are in the question: a
-// server may repeat it.
+// find returns the first words of the message that match, or "" if the words are in the question: a
+// server may repeat the question.
 func find(words *regexp.Regexp, e *call.APIError, question []json.RawMessage) string {
 	found := words.FindString(e.Message[:min(len(e.Message), MaxText)])
 	if found != "" && isIn(lowerText(question), found) {
@@ -146,7 +152,7 @@ func FromBody(resp *http.Response, err error, question []json.RawMessage) *call.
 		Err:     err,
 	})
 	if e.Kind == call.KindRateLimit || e.Status == http.StatusPaymentRequired {
-		// If a stream brings the refusal, its headers may still name a wait.
+		// If a stream brings the refusal, the headers of resp may still name a wait.
 		e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
 		addWaits(&e, resp.Header, question)
 	}
@@ -155,9 +161,10 @@ func FromBody(resp *http.Response, err error, question []json.RawMessage) *call.
 	return &e
 }
 
-// FromResponse returns the error of a response or stream that began with a 2xx and then failed.
-// Its Status is 0 or, as OpenRouter sends a status as the code, that status, until FromBody sets
-// that of the HTTP response. message is used if the API does not say why the response failed.
+// FromResponse returns the error of a response or stream that began with a 2xx and then failed. Its
+// Status is 0, or a status that the error names (setStatus), as OpenRouter sends one as the code.
+// FromBody replaces it with the status of the HTTP response. message is used if the API does not
+// say why the response failed.
 func FromResponse(data []byte, message string, question []json.RawMessage) *call.APIError {
 	e := apiError(data, message)
 	if e.Type == "error" { // the type of the event, not of the error

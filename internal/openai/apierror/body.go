@@ -27,7 +27,8 @@ func apiError(data []byte, message string) *call.APIError {
 }
 
 // readAPIError sets in e what an error body says, and reports whether data is an error body. If the
-// error of a gateway contains that of its provider, e gets that of the provider, the cause.
+// error of a gateway contains the error of its provider, e gets the error of the provider, the
+// cause.
 func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	if levelsLeft == 0 || !json.Valid(data) { // not gjson.Valid, which recurses
 		return false
@@ -65,8 +66,9 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 	return true
 }
 
-// findError returns the object in an error body that has the fields of the error, and the error
-// itself, if that is a string: a message or a code. isError reports whether doc is an error body.
+// findError returns fields, the object in an error body that has the fields of the error. If the
+// error is a string, a message or a code, bare is this string. isError reports whether doc is an
+// error body.
 func findError(doc gjson.Result) (fields gjson.Result, bare string, isError bool) {
 	fields = doc.Get("error")
 	for _, list := range []string{"error.0", "errors.0"} { // Cloudflare
@@ -116,7 +118,7 @@ func setStatus(e *call.APIError) {
 }
 
 // setParam sets the parameter of an error. Servers that check requests with Zod send a list of
-// issues in place of its name, or as the error: OpenRouter
+// issues in place of the name, or as the error itself: OpenRouter
 // (https://github.com/BerriAI/litellm/issues/30851), Vercel
 // (https://github.com/vercel/ai/issues/8815) and Hugging Face
 // (https://github.com/huggingface/responses.js). An object names no parameter
@@ -149,7 +151,7 @@ func pathName(path gjson.Result) string {
 }
 
 // readInner sets in e what the error inside an error says. The inner error is in raw, the
-// metadata.raw of OpenRouter, as JSON or as plain words, or in a message that is JSON.
+// metadata.raw of OpenRouter, as JSON or as plain words. Or it is in the message of e, as JSON.
 func readInner(e *call.APIError, raw gjson.Result, levelsLeft int) {
 	for _, inner := range []string{raw.String(), unwrapped(e.Message)} {
 		inner = strings.TrimSpace(inner)

@@ -22,7 +22,7 @@ type kindRow struct {
 	param          string // regular expression of the whole parameter; "": any
 	statuses       []int  // HTTP statuses or their first digits, 0: without a status; nil: any
 	exceptStatuses []int  // HTTP statuses that the row does not apply to
-	maybeThisCall  bool   // sets the field of call.APIError, which words always set
+	maybeThisCall  bool   // sets the field of call.APIError; a match of words always does
 }
 
 // kindTable are the codes, types and words of the API, of compatible servers and of gateways. The
@@ -470,9 +470,9 @@ func isKnownCode(text string) bool {
 		slices.ContainsFunc(rules(), func(r *rule) bool { return r.matchesCode(text) })
 }
 
-// applyRules returns the kind that the code, the type or the words of e name, or the zero value,
-// and sets e.MaybeThisCall if later calls may not fail with the same error. If only words name a
-// quota, with status 0 or 429, and the error names a wait, the kind is a rate limit.
+// applyRules returns the kind that the code, the type or the words of e name, or the zero value. It
+// sets e.MaybeThisCall if later calls may not fail with the same error. A quota that only words
+// name is a rate limit if the status is 0 or 429 and the error names a wait.
 func applyRules(e *call.APIError, question []json.RawMessage) call.Kind {
 	message := e.Message[:min(len(e.Message), MaxText)]
 	lowerQuestion := lowerText(question)

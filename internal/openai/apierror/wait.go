@@ -29,10 +29,10 @@ func messageWait(e *call.APIError, question []json.RawMessage) time.Duration {
 	return waitIn(find(waitWords(), e, question))
 }
 
-// addWaits raises RetryAfter to the wait that the message or the headers of a rate limit or of a
-// 402 name. For a rate limit it also sets ResetAfter, if the headers tell when the limit is fully
-// available again: package llm waits that long only if the API names no other wait, and if that is
-// in time.
+// addWaits changes the error of a rate limit or a 402: it raises RetryAfter to the wait that the
+// message or the headers name. For a rate limit it also sets ResetAfter, if the headers tell when
+// the limit is fully available again. Package llm waits for ResetAfter only if the API names no
+// other wait, and if ResetAfter is in time.
 func addWaits(e *call.APIError, h http.Header, question []json.RawMessage) {
 	payment := e.Kind == call.KindAPIQuota && e.Status == http.StatusPaymentRequired
 	if e.Kind != call.KindRateLimit && !payment {
@@ -54,9 +54,9 @@ func addWaits(e *call.APIError, h http.Header, question []json.RawMessage) {
 	}
 }
 
-// unixReset returns the time until a reset in Unix milliseconds, or no positive time if requests
-// remain or the reset is in seconds. OpenRouter has it in headers or in the body
-// (https://github.com/everruns/everruns/pull/2280).
+// unixReset returns the time until reset, a Unix time in milliseconds. The result is not positive
+// if requests remain, or if reset is in seconds. OpenRouter has both values in headers or in the
+// body (https://github.com/everruns/everruns/pull/2280).
 func unixReset(remaining, reset string) time.Duration {
 	ms, _ := strconv.ParseInt(reset, 10, 64)
 	if remaining != "0" {

@@ -44,7 +44,8 @@ func (p Profile) Cost(used call.Used) *float64 {
 // Options configures an Answerer.
 type Options struct {
 	// Create sends a request, and Get asks for a response in the background, as the methods of
-	// llm.Client do. With strict404 only a 404 with an error object means that the API has lost it.
+	// llm.Client do. With strict404, only a 404 with an error object means that the API has lost
+	// the response.
 	Create func(context.Context, *call.Call, call.Request) (*call.Response, error)
 	Get    func(
 		ctx context.Context, c *call.Call, id, model string, include []string, strict404 bool,
@@ -104,10 +105,10 @@ type Meta struct {
 	Elapsed       time.Duration // from the question to the answer
 }
 
-// Ask answers q with the profile of the call's tool, until ctx ends (see call.WithTimeout). Its
-// error is a *call.APIError, or is of call.KindNoText and says why there is no text: "incomplete:
-// max_output_tokens". Unless the error is an APIError, the last events of the call are a Usage of
-// all requests and a Done.
+// Ask answers q with the profile of the call's tool, until ctx ends (see call.WithTimeout). The
+// error is a *call.APIError or, without a text, of call.KindNoText, with the reason: "incomplete:
+// max_output_tokens". The last events of the call are a Usage of all requests and a Done, unless
+// the error is an APIError.
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := cmp.Or(c.Began, time.Now()) // the time of a call includes its waits
 	p := a.options.Profiles[c.Tool]

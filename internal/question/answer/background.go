@@ -10,7 +10,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// The errors of Fetch, besides that of a response that has failed or was cancelled.
+// The errors of Fetch about a response that is lost, or that may still run.
 var (
 	// ErrResponseLost: two GETs say that the API does not have the response.
 	ErrResponseLost = call.KindNotFound.Errorf("the API does not have the answer any more")
@@ -34,8 +34,8 @@ type ResponseRef struct {
 
 	Unreserved bool // call.Used.Unreserved of its call
 
-	// GivenOut is set for a response from a sealed id, which a client has. Before an id is given out,
-	// Fetch finds out whether the API keeps responses at all.
+	// GivenOut is true for a response from a sealed id, which a client has. It is false before an
+	// id is given out: then Fetch finds out whether the API keeps responses at all.
 	GivenOut bool
 }
 
@@ -44,11 +44,12 @@ func (q Question) PartialRef() ResponseRef {
 	return ResponseRef{Excluded: strings.Join(q.ExcludeDomains, " ")}
 }
 
-// Fetch returns the answer of a response in the background, as Ask would, but it never asks again,
-// and takes the elapsed time from the API. It adds to c what the response has used. The error is
-// ErrResponseLost, ErrRunning or ErrStateUnknown, or says why the response is no answer. Of an API
-// without GET it is ErrResponseLost, but ErrStateUnknown if ref is GivenOut: then a proxy may have
-// answered.
+// Fetch returns the answer of a response in the background, as Ask would. It never asks again, and
+// takes the elapsed time from the API. It adds to c what the response has used.
+//
+// The error is ErrResponseLost, ErrRunning or ErrStateUnknown, or says why the response is no
+// answer. For an API without GET, the error is ErrResponseLost. If ref is GivenOut, it is
+// ErrStateUnknown, because a proxy may have answered.
 func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*Answer, error) {
 	p := a.options.Profiles[ref.Tool]
 	response, err := a.options.Get(ctx, c, ref.ResponseID, p.Model, searchSources, ref.GivenOut)

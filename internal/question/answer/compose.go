@@ -12,13 +12,13 @@ import (
 const defaultMaxCitations = 3
 
 // compose makes the answer from what the responses to a question contain. began is when the
-// question was asked, and the date of access to pages without a date. The error is of
+// question was asked. Its date is the date of access to pages without a date. The error is of
 // call.KindNoText.
 func (a *Answerer) compose(
 	c *call.Call, f *findings, p Profile, began time.Time,
 ) (*Answer, error) {
 	maxCitations := cmp.Or(p.MaxCitations, defaultMaxCitations)
-	text, doc := f.document(maxCitations) // sources without a page are bounded: more could not be cited
+	text, doc := f.document(maxCitations) // no more names than the answer can cite
 	if text == "" {
 		return nil, call.KindNoText.Errorf("%s", cmp.Or(f.incompleteNote, "no output"))
 	}

@@ -25,8 +25,8 @@ func (a *Answerer) converse(
 		response, err := a.options.Create(ctx, c, request)
 		if err != nil {
 			// With an earlier response the call has an answer, even if the API has cancelled the
-			// requery. A call that is cancelled needs none. Neither does one that ends with
-			// ErrLeaveAtAPI, for which IsCancelled is true, too: another process reads the end of the requery.
+			// requery. A cancelled call needs no answer. After ErrLeaveAtAPI, for which IsCancelled
+			// is true, too, another process reads the end of the requery.
 			if f.lastResponse == nil || call.IsCancelled(ctx) {
 				return err
 			}
@@ -51,12 +51,12 @@ func (a *Answerer) converse(
 		}
 		request.Input = append(request.Input, response.InputItems()...)
 		request.Input = append(request.Input, call.UserMessage(prompt))
-		// If the process is ending its calls (tasks.Tasks.Close), the sink of a call that can be
-		// detached waits until ctx has its cause. With another cause than ErrLeaveAtAPI the next
+		// The sink of a call that can be detached waits while the process ends its calls
+		// (tasks.Tasks.Close), until ctx has its cause. With any cause but ErrLeaveAtAPI, the next
 		// request fails.
 		c.Emit(call.Requesting{})
 		if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
-			return nil // before the requery; the sealed id has the response that has just ended
+			return nil // without the requery: the sealed id has the response that has just ended
 		}
 	}
 }

@@ -79,8 +79,11 @@ func (c *content) addMessage(message content) {
 	c.isIncomplete = c.isIncomplete || message.isIncomplete
 }
 
-// addResponse reads the next response. Its text is in the messages of phase final_answer; if there
-// is none, in those without the phase commentary; else in all messages. Phases are optional.
+// addResponse reads the next response. Its content is that of the first of these messages that have
+// a text, or else of all messages:
+//
+//   - those of the phase final_answer
+//   - those of any phase but commentary, or of none
 func (f *findings) addResponse(response *call.Response) {
 	var all, withoutCommentary, final content
 
@@ -130,8 +133,8 @@ func (f *findings) addResponse(response *call.Response) {
 	f.lastResponse = &last
 }
 
-// addSearch adds what a search did, and the sources that it lists. A search that failed, or that
-// the end of the response has cut off, does not count if it lists none.
+// addSearch adds what a search did, and the sources that it lists. A search without sources does
+// not count if it failed, or if the end of the response has cut it off.
 func (f *findings) addSearch(search call.Item) {
 	hasEnded := search.Status != "failed" && search.Status != "incomplete"
 	if hasEnded || len(search.Action.Sources) > 0 {
@@ -171,9 +174,9 @@ func (f *findings) addSteps(search call.Item) {
 	}
 }
 
-// document returns the text of the answer, whole and as a document. In the document, the names of
-// at most maxNames sources without a page, whose URL is a name, count as links: more could not be
-// cited. A text that was cut short does not end with a list.
+// document returns the text of the answer, whole and as a document. A source without a page has a
+// name as its URL. In the document, the names of at most maxNames such sources count as links: more
+// could not be cited. A text that was cut short does not end with a list.
 func (f *findings) document(maxNames int) (whole string, doc *cite.Document) {
 	var names []string
 	for _, c := range f.foundSources {
@@ -208,7 +211,8 @@ func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
 	blockedSet := cite.NewDomainSet(f.blockedDomains)
 	var list []cite.Citation
 	index := map[string]int{} // in list, by PageKey
-	// add adds what the list lacks of candidates, and reports whether it has one of them then.
+	// add adds the candidates that the list lacks, unless they are blocked. It reports whether any
+	// candidate is in the list afterwards.
 	add := func(candidates []cite.Citation) (listed bool) {
 		for _, c := range candidates {
 			key := cite.PageKey(c.URL)
@@ -238,8 +242,8 @@ func (f *findings) sources(whole string, doc *cite.Document) []cite.Citation {
 	// 6
 	add(slices.DeleteFunc(slices.Clone(f.foundSources), cite.Citation.IsPage))
 
-	// A page may have its title or its date only where it is mentioned again. Most servers report
-	// no dates, and a key of each source would be made for nothing.
+	// A page may have its title or its date only where it is mentioned again. Mentions that add
+	// nothing are skipped, because a key of each takes time: most servers report no dates.
 	untitled := func(c cite.Citation) bool { return c.Title == "" }
 	lacksTitle := slices.ContainsFunc(list, untitled)
 	for _, c := range slices.Concat(f.content.citations, f.allCitations, f.foundSources) {

@@ -27,7 +27,7 @@ import (
 //	          is any short line
 //	except    tools that take the argument but do not list it, separated by blanks
 //
-// If Defaults has a member with the name of an argument, that is its default.
+// The default of an argument is the member of Defaults with its name, if there is one.
 type Question struct {
 	Query          string   `json:"query" format:"question" doc:"The question, in any language. It is all that the model sees, so include the context it needs."`
 	RecencyDays    *float64 `json:"recency_days" except:"answer_quick" min:"0" flag:"prefer pages of the last 'N' days" doc:"How many days back to look first: few for news, many for background."`
@@ -54,8 +54,8 @@ type Argument struct {
 	field reflect.StructField // of Question
 }
 
-// Arguments lists the arguments in the order of the fields of Question. The first is the query, the
-// only one that is required. It may have several lines.
+// Arguments lists the arguments in the order of the fields of Question. The first is the query,
+// which may have several lines. No other argument is required.
 var Arguments = func() (all []Argument) {
 	for field := range reflect.TypeFor[Question]().Fields() {
 		name, named := field.Tag.Lookup("json")
@@ -111,8 +111,8 @@ func (q Question) Check(d Defaults) error {
 
 // Set sets the argument of a question, or appends to it if it is a list. Models may send numbers,
 // booleans and arrays as strings, and a single name without an array. A number above the maximum is
-// an error on a command line (fromFlag). From a model it becomes the maximum, because earlier
-// versions had none.
+// an error on a command line (fromFlag). From a model, the number becomes the maximum, because
+// earlier versions had no maximum.
 func (a Argument) Set(q *Question, v gjson.Result, fromFlag bool) (err error) {
 	field := reflect.ValueOf(q).Elem().FieldByIndex(a.field.Index)
 	switch p := field.Addr().Interface().(type) {
@@ -183,7 +183,7 @@ func boolean(v gjson.Result) (bool, error) {
 var countryCode = text.LazyRegexp(`^[A-Z]{2}$`)
 
 // inFormat returns v as a string in the format of the argument. Without a format the string is one
-// short line: a line break could end the line of hints, and add a line like it.
+// short line, because a line break could end the line of hints and begin a false one.
 func (a Argument) inFormat(v gjson.Result) (string, error) {
 	s := strings.TrimSpace(v.Str) // "" for other types
 	switch a.field.Tag.Get("format") {
@@ -221,8 +221,8 @@ func quote(v gjson.Result) string {
 	return text.ShortLine(v.Raw)
 }
 
-// ListedBy reports whether a tool lists the argument. A tool takes an argument also if it does not
-// list it.
+// ListedBy reports whether a tool lists the argument. A tool also takes arguments that it does not
+// list.
 func (a Argument) ListedBy(tool string) bool {
 	return !slices.Contains(strings.Fields(a.field.Tag.Get("except")), tool)
 }

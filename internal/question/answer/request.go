@@ -43,7 +43,7 @@ var searchSources = []string{"web_search_call.action.sources"}
 
 // request builds the request for q with the profile of a tool. llm.Client adds what all requests
 // have in common, and leaves out what the model does not take. If q has no domains, the configured
-// ones apply: without any, EnforceDomains would have nothing to enforce.
+// domains apply, because EnforceDomains would have nothing to enforce without them.
 func (a *Answerer) request(ctx context.Context, tool string, p Profile, q Question) call.Request {
 	a.logRequest(ctx, tool, p.ModelSettings)
 	if len(q.Domains) == 0 {
@@ -88,9 +88,13 @@ func decimal(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// narrowDomains returns those of the domains that allowed contains: of docs.go.dev and a.example,
-// with go.dev allowed, only docs.go.dev. If allowed contains none of them, it returns allowed,
-// because a question never widens the search. If allowed is empty, it returns all domains.
+// narrowDomains returns the domains that are in allowed or below one of its domains. A question
+// never widens the search:
+//
+//	domains                 allowed  result
+//	docs.go.dev, a.example  go.dev   docs.go.dev
+//	a.example               go.dev   go.dev: all of allowed, because no domain is in it
+//	a.example               none     a.example
 func narrowDomains(domains, allowed []string) []string {
 	allowedSet := cite.NewDomainSet(allowed)
 	outside := func(domain string) bool {
@@ -131,7 +135,7 @@ func (p Profile) webSearchTool(q Question) map[string]any {
 
 	filters := map[string]any{}
 	configured, _ := s.Extra["filters"].(map[string]any)
-	maps.Copy(filters, configured) // a question with one filter keeps the other
+	maps.Copy(filters, configured) // a filter that the question does not set stays
 	only := s.EnforceDomains || q.OnlyDomains
 	if only && len(q.Domains) > 0 {
 		allowed := stringsOf(filters["allowed_domains"])

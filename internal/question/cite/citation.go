@@ -44,7 +44,8 @@ func Page(raw, title string) Citation {
 	return page
 }
 
-// WithDate returns c with the date of publication that a server reports, if it is one date.
+// WithDate returns c with the date of publication that a server reports, if reported contains
+// exactly one date.
 func (c Citation) WithDate(reported string) Citation {
 	if reported == "" { // as of most servers
 		return c
@@ -97,8 +98,8 @@ func (c Citation) Date() string {
 // Citations returns at most limit of the sources, each with a date, which is the first of these:
 //
 //   - the date of the page in the list of sources
-//   - the date in prose, that which the server reports (WithDate), or else that in the path of the
-//     URL, unless the list has a date of access
+//   - unless the list has a date of access: the date in prose, the date that the server reports
+//     (WithDate), or the date in the path of the URL
 //   - the date of access: today, unless the text names yesterday
 //
 // today and all dates are YYYY-MM-DD; dates after today are ignored. The result is never nil.
@@ -123,8 +124,8 @@ func (doc *Document) Citations(sources []Citation, limit int, today string) []Ci
 	return list
 }
 
-// accessDate returns the date of access: accessed, which the text names, if that is yesterday, or
-// else today.
+// accessDate returns the date of access. It is today, unless accessed, the date that the text
+// names, is yesterday.
 func accessDate(accessed, today string) string {
 	day, _ := time.Parse(time.DateOnly, today)
 	if accessed == day.AddDate(0, 0, -1).Format(time.DateOnly) {
@@ -133,9 +134,9 @@ func accessDate(accessed, today string) string {
 	return today
 }
 
-// choose returns at most limit sources, in this order: pages that the text links to, other pages,
-// and names, which are sources without a URL. If there are too many, names are kept rather than
-// pages, but one place stays for a page, unless limit is 1.
+// choose returns at most limit sources. If there are more, the result has first pages that the text
+// links to, then other pages, then names, which are sources without a URL. Names are kept rather
+// than pages, but one place stays for a page, unless limit is 1.
 func (doc *Document) choose(sources []Citation, limit int) []Citation {
 	if len(sources) <= limit {
 		return sources

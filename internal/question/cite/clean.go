@@ -27,10 +27,13 @@ func Clean(s string) string {
 	return removeTrackers(s, false)
 }
 
-// wordMarker matches a marker around words of the text. ChatGPT has one around a name, the first
-// submatch, as in entity["city","Paris","capital of France"], and one around a link, whose words and
-// address are the second and third; the address may be the name of a result (turn0search0). Claude's
-// is around a quotation, the fourth (https://github.com/anthropics/anthropic-sdk-typescript/issues/1119).
+// wordMarker matches a marker around words of the text. Its submatches are:
+//
+//	1     the name in ChatGPT's entity["city","Paris","capital of France"]
+//	2, 3  the words and the address of a link of ChatGPT; the address may be the name of a result
+//	      (turn0search0)
+//	4     the quotation in Claude's <cite index="0-1">
+//	      (https://github.com/anthropics/anthropic-sdk-typescript/issues/1119)
 var wordMarker = text.LazyRegexp(
 	`\x{E200}?\b(?:product_)?entity\x{E202}?\[` + jsonText + `, ?"((?:[^"\\\n]|\\.)*)"` +
 		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?|` +
@@ -121,15 +124,16 @@ const beforeLiteral = 16
 // blankLine matches the end of a paragraph.
 var blankLine = text.LazyRegexp(`\n\s*\n`)
 
-// linkEnd matches what follows brackets with the text of a link, or with the label of one.
+// linkEnd matches what follows brackets if they have the text of a link, [a](URL), or its label,
+// [a]: URL.
 var linkEnd = text.LazyRegexp(`^(?:\(|: *https?:)`)
 
-// removeMarkers removes the markers that are not in code. candidates are the indexes of literals:
-// the expression is slow, so it only searches from a literal to the end of its paragraph.
+// removeMarkers removes the markers that are not in code. candidates are the indexes of literals.
+// The expression is slow, so it only searches from a literal to the end of the paragraph.
 func removeMarkers(s string, candidates []int) string {
 	codeParts := codeIn(s)
 	var b strings.Builder
-	written, at := 0, 0 // what is before these is written, and examined
+	written, at := 0, 0 // up to where s is written or left out, and up to where it is examined
 	end := 0            // of the paragraph
 
 	for len(candidates) > 0 {
@@ -187,10 +191,10 @@ var (
 		`https?://|(?:^|[\s"'<>()\[\]*_（「])[\pL\pN-]+(?:\.[\pL\pN-]+)+(?::\d+)?[/?][^\s"'<>\[\]]*$`)
 )
 
-// removeTrackers removes the tracker from all addresses that are not in code, with one separator:
-// the "&" after it, or if it is the last parameter, the one before it. A word is an address from
-// the first tracker on that follows an addressStart in it. With isAddress s continues an address, as
-// what follows a host does (PageURL).
+// removeTrackers removes the tracker from all addresses that are not in code. With the tracker goes
+// one separator: the "&" after it or, if it is the last parameter, the separator before it. A
+// tracker is in an address if an addressStart precedes it in its word. With isAddress, s itself
+// continues an address, as the part of a URL after the host does (PageURL).
 func removeTrackers(s string, isAddress bool) string {
 	if !strings.Contains(s, tracker) {
 		return s
@@ -198,7 +202,7 @@ func removeTrackers(s string, isAddress bool) string {
 
 	codeParts := codeIn(s)
 	var b strings.Builder
-	written, examined := 0, 0 // what is before these is written, and examined
+	written, examined := 0, 0 // up to where s is written, and up to where it is examined
 	inAddress := isAddress    // whether the word that was examined last is an address
 	for _, m := range trackerAndNext().FindAllStringSubmatchIndex(s, -1) {
 		from, to := m[0], m[1]

@@ -24,7 +24,7 @@ type code []part
 // part is a part of a text: the indexes of its first byte and of the byte after its last one.
 type part struct{ start, end int }
 
-// endAt returns the end of the code that contains the byte at i, or -1 if that is not in code.
+// endAt returns the end of the code that contains the byte at i, or -1 if the byte is not in code.
 func (c code) endAt(i int) int {
 	k, _ := slices.BinarySearchFunc(c, i, func(p part, i int) int { return p.end - 1 - i })
 	if k < len(c) && c[k].start <= i {
@@ -99,9 +99,10 @@ var notQuote = text.LazyRegexp(`[^>\s]`)
 // listItem matches the start of an item of a list in Markdown.
 var listItem = text.LazyRegexp(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
 
-// FenceEnd returns the line that closes the block of code at the end of a text, in its list or
-// quotation, after a line break. It is "" if the text does not end in a block. A line that is not
-// indented ends a list or quotation with its block, but no indented block elsewhere.
+// FenceEnd returns the line that closes the block of code at the end of a text, in the list or
+// quotation of the block, after a line break. It is "" if the text does not end in a block. If the
+// last line is not indented and has no ">", it has ended a list or quotation and the block in it.
+// It has not ended a block that is only indented.
 func FenceEnd(s string) string {
 	open, before := "", "" // fence of the current block, and what is before it in its line
 	last := ""             // the line before

@@ -35,7 +35,7 @@ var datesTable string
 //	path    in the path of a URL
 //	text    anywhere in a text
 //	clear   in a text, if day and month cannot change places: 25/11/2026, not 3/11/2026
-//	alone   in a text, with a word of dates.table or not after a word: it may be a version
+//	alone   in a text, unless it may be a version: after a word, and with none of dates.table
 //	named   in a text, with a word of dates.table
 type form struct {
 	literals []string       // strings of which a text with such a date contains one at least
@@ -106,7 +106,7 @@ func readDateWords() (all []dateWord) {
 type date struct {
 	day  string // YYYY-MM-DD
 	kind string // of the dateWord next to it, "" without one
-	part        // where the date is, with its word if that is before it
+	part        // where the date is, a dateWord before it included
 	form form
 }
 
@@ -146,8 +146,8 @@ func findDates(s string, inPath bool) (all []date) {
 	})
 }
 
-// day returns a match of the form as YYYY-MM-DD, or "" if there is no such day, or if a form that
-// must be clear is not: 3/11/2026 is the third of November or March 11.
+// day returns a match of the form as YYYY-MM-DD, or "" if there is no such day. It is also "" for
+// an unclear match where the form must be clear: 3/11/2026 is the third of November or March 11.
 func (f form) day(s string, at []int) string {
 	values := strings.Fields(string(f.match.ExpandString(nil, "$Y $M $D", s, at)))
 	month := cmp.Or(months()[strings.ToLower(values[1])], values[1]) // of a name, or a number
@@ -161,13 +161,13 @@ func (f form) day(s string, at []int) string {
 
 var (
 	// joinsBefore matches the text before a date that is a part of a longer number or name, such as
-	// v2026-03-01. In a path a name may precede a date, as in /rev2026-03-01, but not the v of a
-	// version.
+	// v2026-03-01. joinsInPath does so for a path, where a name may precede a date, as in
+	// /rev2026-03-01, but not the v of a version.
 	joinsBefore = text.LazyRegexp(`[\p{Latin}\d]$|\d\.$`)
 	joinsInPath = text.LazyRegexp(`(?:^|\PL)[Vv]$|\d$|\d\.$`)
 
-	// joinsAfter matches the end of such a date with the text after it, as in 2026.3.1.2. In
-	// 2026年11月28日21時 a time follows the date.
+	// joinsAfter matches the last digit of such a date with the text after it, as in 2026.3.1.2. In
+	// 2026年11月28日21時, no digit is last: a time follows the date.
 	joinsAfter = text.LazyRegexp(`^\d\.?\d`)
 
 	// afterWord matches a text that ends with a word, which a version may follow.
@@ -216,7 +216,8 @@ func withKinds(s string, all []date) []date {
 }
 
 // isPeriod reports whether two dates are the first and the last day of a period: "2026-06-08 to
-// 2026-06-12". between is the text between the first date and the second with its word, if any.
+// 2026-06-12", with "to" of the kind other, or with a dash. between is the text from the first date
+// to the second or, if a dateWord precedes the second, to that word.
 func isPeriod(between, secondKind string) bool {
 	if secondKind == "other" && strings.TrimSpace(between) == "" {
 		return true
@@ -255,8 +256,8 @@ func kindBefore(s string) (kind string, size int) {
 	return "", 0
 }
 
-// wordEnd matches what follows a word that is about the date before it. Another word would make
-// both the start of a title.
+// wordEnd matches what follows a word that is about the date before it. If another word follows,
+// the two words are the start of a title.
 var wordEnd = text.LazyRegexp(`^[\s*_]*(?:$|[^\pL\pN\s])`)
 
 // joinedWord matches a word that has no space before it, as "まで" in 3月31日までに.
@@ -308,7 +309,7 @@ var (
 	letterAtStart = text.LazyRegexp(`^` + spacedLetter)
 )
 
-// isWithinWord reports whether the characters before and after s[i:] are of one word.
+// isWithinWord reports whether i is inside a word of s, between two spacedLetters.
 func isWithinWord(s string, i int) bool {
 	before := s[max(0, i-utf8.UTFMax):i]
 	return letterAtEnd().MatchString(before) && letterAtStart().MatchString(s[i:])
@@ -363,17 +364,22 @@ func (doc *Document) datesOf(key, today string) (listed, inProse pageDates) {
 // firstRemark matches the first parentheses after a link, and what is before them.
 var firstRemark = text.LazyRegexp(`^[)\]\s*_—–:：-]*[(（][^()（）]*[)）]`)
 
-// datesComeFirst reports whether the dates of a line with links come before the links: one stands
-// before the first link, and none follows the last one.
+// datesComeFirst reports whether the dates of a line come before its links: a date is before the
+// first link, and no date of the page after the last.
 func (l line) datesComeFirst(today string) bool {
 	var atEnd pageDates
 	atEnd.add(datesIn(startWindow(l.links[len(l.links)-1].after)), today)
 	return atEnd.pageDate() == "" && len(datesIn(endWindow(l.links[0].before))) > 0
 }
 
-// addListDates adds the dates that an entry of the list gives for a link of line i: before the
-// link, if dates come first in the line, and in the remark after it. If none is of the page, it
-// adds all dates after the link, or else the dates in a line of the same entry without a link.
+// addListDates adds the dates that an entry of the list gives for a link of line i. It reads the
+// last three of these places only while no date of the page is found:
+//
+//   - the text before the link, if dates come first in the line
+//   - the remark after the link
+//   - all text up to the next link
+//   - the line below, which may follow a blank line if it is only a date
+//   - the line above
 func (doc *Document) addListDates(found *pageDates, i int, link Link, today string) {
 	if doc.lines[i].datesComeFirst(today) {
 		found.add(datesIn(endWindow(link.before)), today)
@@ -397,8 +403,9 @@ func (doc *Document) addListDates(found *pageDates, i int, link Link, today stri
 	}
 }
 
-// textBeside returns line i, which is above or below the line of a link, or "" if it belongs to
-// another page: it has a link itself, or the lower one of the two lines starts another entry.
+// textBeside returns line i, which is above or below the line of a link; lower is the lower of the
+// two. The result is "" if line i is about another page: it has a link itself, lower starts another
+// entry, or the list does not have both lines.
 func (doc *Document) textBeside(i, lower int) string {
 	inside := lower > doc.listFirstLine && lower < doc.listEndLine
 	sameEntry := inside && !doc.lines[lower].startsEntry

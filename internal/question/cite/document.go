@@ -57,7 +57,7 @@ type Link struct {
 	URL   string // PageURL, "" for a name
 	key   string // PageKey
 
-	before, after string // the texts from the previous link to this one, and up to the next one
+	before, after string // the text from the previous link to this one, and from here to the next
 }
 
 //go:embed headings.table
@@ -76,8 +76,8 @@ func readHeading() *regexp.Regexp {
 		`)[\p{So}\pM\pZ\p{Cf}\s*_:：】]*$`)
 }
 
-// NewDocument reads the text of an answer. names are those of sources without a URL. In a line
-// without links, the first of the names that it contains counts as a link.
+// NewDocument reads the text of an answer. names are the names of sources without a URL. In a line
+// without links, the first of the names that the line contains counts as a link.
 func NewDocument(body string, names ...string) *Document {
 	doc := &Document{ListStart: len(body)}
 	offset := max(0, len(body)-maxText)
@@ -107,8 +107,8 @@ func NewDocument(body string, names ...string) *Document {
 var bulletStart = text.LazyRegexp(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 
 // readList finds the end of the list, and sets EndsWithDatedList. The list ends where prose follows
-// a blank line below an entry. Below its first line, an entry may have lines with only a date, and
-// indented lines.
+// a blank line below an entry. An entry may go on below its first line, with indented lines and
+// lines that have only a date.
 func (doc *Document) readList() {
 	hasLink := false      // a line has a link
 	hasDate := false      // an entry has a date
@@ -199,8 +199,8 @@ var markdownImage = text.LazyRegexp(`!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>`)
 var lastURL = text.LazyRegexp(`https?://[^)` + urlEnd + `]*$`)
 
 // LinkedPages returns the pages with a public host name that a text links to, those in its list
-// first. Links in code do not count. If the text is cut short, neither does a URL at its end, which
-// may be longer.
+// first. Links in code do not count. A URL at the end of a text that is cut short does not count
+// either: it may be longer.
 func LinkedPages(body string, cut bool) []Citation {
 	body = body[max(0, len(body)-maxText):]
 	if cut {
@@ -298,7 +298,7 @@ func readLine(s string) (c lineContent) {
 	}
 	withDates, withoutDates := s, s
 	for _, d := range slices.Backward(datesIn(s)) {
-		if d.kind != "other" { // such as "valid until"; versions are no dates here
+		if d.kind != "other" { // such as "valid until"; datesIn returns no versions
 			c.hasDate = true
 			withDates = withDates[:d.start] + "DATE" + withDates[d.end:]
 			withoutDates = withoutDates[:d.start] + withoutDates[d.end:]
@@ -319,8 +319,8 @@ var (
 // titleUnescaper undoes the escapes of titles in Markdown.
 var titleUnescaper = strings.NewReplacer(`\_`, "_", `\*`, "*", `\[`, "[", `\]`, "]")
 
-// title returns the title of a link in a list: its text, or if it is the first link of its line,
-// else what is between the bullet and the URL.
+// title returns the title of a link in a list: the text of the link. If the link has no text and is
+// the first of its line, the title is what is between the bullet and the URL.
 func (l Link) title(isFirst bool) string {
 	m := linkText().FindStringSubmatch(l.before)
 	switch {
@@ -329,7 +329,7 @@ func (l Link) title(isFirst bool) string {
 	case isFirst:
 		words := entryStart().ReplaceAllString(l.before, "")
 		words = strings.Trim(words, HeadingMarks+",;—–-(（<、，|")
-		words = strings.TrimRight(words, "[ ")     // of the URL
+		words = strings.TrimRight(words, "[ ")     // before the URL
 		if len(datesIn(startWindow(words))) == 0 { // else the date would be shown twice
 			return cleanTitle(titleUnescaper.Replace(words))
 		}
@@ -349,8 +349,8 @@ var urlInText = text.LazyRegexp(
 // pairsInURL matches parentheses in a URL, for an expression.
 const pairsInURL = `\((?:[^()\s]|\([^()\s]*\))*\)`
 
-// urlEnd are the characters at which a URL in a text ends, for an expression. The space before a
-// French "»" is a no-break space, and Chinese has none before "；".
+// urlEnd are the characters at which a URL in a text ends, for an expression. \pZ has the no-break
+// space before a French "»". In Chinese, no space precedes "；".
 const urlEnd = `\s\pZ<>\[\]"“”„«»（）「」『』【】《》〈〉、。，；،؛`
 
 // dateAtEnd matches a date in parentheses at the end of a match of urlInText.
@@ -362,7 +362,7 @@ func FindLinks(s string, limit int) []Link {
 	var list []Link
 	end := 0
 	for _, at := range urlInText().FindAllStringIndex(s, limit) {
-		if at[0] < end { // in the last URL
+		if at[0] < end { // within the previous URL
 			continue
 		}
 
@@ -396,10 +396,10 @@ func FindLinks(s string, limit int) []Link {
 // inLink matches a character, or parentheses, of the target of a link in Markdown.
 const inLink = `(?:[^\s\pZ<>()\[\]]|` + pairsInURL + `)`
 
-// exactURL matches a URL whose end is certain, after the two characters before it: in a link in
-// Markdown, or in an entry of the lists that this program writes. There a URL also has the
-// punctuation and the brackets of titles such as https://ja.wikipedia.org/wiki/【推しの子】. With a ^
-// in each alternative, package regexp would search the whole text.
+// exactURL matches a URL whose end is certain, after the two characters before it. The end is
+// certain in a link in Markdown, and in an entry of the lists that this program writes. Such a URL
+// may have the punctuation and the brackets of titles, as https://ja.wikipedia.org/wiki/【推しの子】 has.
+// The ^ is outside the alternatives: with a ^ in each, package regexp would search the whole text.
 var exactURL = text.LazyRegexp(
 	`^(?:\]\((https?://` + inLink + `*)\)|` +
 		`(?s:.)?<(https?://` + inLink + `*)>|` +

@@ -2,7 +2,7 @@
 // user's own file.
 //
 // The text is sent unchanged (spec §4). Today's date is a part of the question, not of the
-// instructions, so that the API's prompt cache can serve these.
+// instructions, so that the API's prompt cache can serve the instructions.
 package policy
 
 import (
