@@ -93,21 +93,27 @@ func (ts *Tasks) refreshRemoteAlone(
 		// the call.
 		err = call.TimeoutError(ts.options.Timeout)
 	}
-	wasRunning := errors.Is(err, answer.ErrRunning)
 	switch {
 	case errors.Is(err, answer.ErrStateUnknown): // first, because it wraps ErrRunning
 		r.message = "the API does not say whether the answer is complete"
-		return r.message
-	case wasRunning && time.Since(r.openedAt) < ts.options.Timeout:
-		return ""
-	case wasRunning:
-		ts.cancelResponse(ctx, asker, ref)
-		// This GET adds to asker what the response has used: the first GET found the response
-		// running, and added nothing.
-		a, err = ts.fetchAnswer(ctx, asker, ref)
+	case !errors.Is(err, answer.ErrRunning):
+		defer ts.end(t, a, err) // also after a panic
+		ts.options.RemoteEnded(asker, ref, a, err)
+	case time.Since(r.openedAt) >= ts.options.Timeout:
+		ts.endAtLimit(ctx, t, asker)
 	}
+	return r.message
+}
+
+// endAtLimit cancels the response of a task that runs beyond the time limit, and ends the task.
+func (ts *Tasks) endAtLimit(ctx context.Context, t *Task, asker *call.Call) {
+	ref := t.remote.ref
+	ts.cancelResponse(ctx, asker, ref)
+	// This GET adds to asker what the response has used: the first GET found the response running,
+	// and added nothing.
+	a, err := ts.fetchAnswer(ctx, asker, ref)
 	endIsRead := !errors.Is(err, answer.ErrRunning)
-	if wasRunning && a == nil { // else the answer came before the cancellation
+	if a == nil { // else the answer came before the cancellation
 		err = call.TimeoutError(ts.options.Timeout)
 	}
 
@@ -116,7 +122,6 @@ func (ts *Tasks) refreshRemoteAlone(
 	if endIsRead {
 		ts.options.RemoteEnded(asker, ref, a, err)
 	}
-	return ""
 }
 
 // cancelResponse asks the API to cancel a response.
