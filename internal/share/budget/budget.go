@@ -2,9 +2,9 @@
 // store.
 //
 //	budget.go        Budget: what a call takes at its start
-//	settle.go        how that is corrected at its end
+//	settle.go        what a call has used, at its end
 //	quotas.go        the quotas, and their buckets
-//	change.go        what a call changes in buckets and in the store, and the reply to that
+//	change.go        what a call changes in buckets and in the store, and the reply
 //	personlimits.go  limits of single people
 //	near.go          who has nearly used up a limit
 //	local.go         the buckets of this process
@@ -18,36 +18,36 @@
 //	replies.go       bounds of replies, which a connection checks
 //	take.lua         the script that changes the buckets of the store
 //
-// A quota is a bucket for each person, or for all people, that refills evenly; its limit is what
-// refills in a period. While a call runs, it reserves what its tool usually takes. At its end it
-// uses what the API reports instead. A call that has not ended by its time limit, because its
-// process was killed, uses what it has reserved. A bucket may owe seven periods.
+// A quota has a bucket for each person, or one for all people. A bucket refills evenly; its limit
+// is what refills in a period. While a call runs, it reserves what its tool usually takes. When the
+// call ends, what the API reports counts as used instead. If its process is killed, what the call
+// has reserved counts as used from its time limit on. A bucket may owe seven periods.
 //
 // An example: alice may use 100,000 tokens a day, and a call of answer reserves 60,000.
 //
 //	   0 s  Take: nothing is used, 60,000 are reserved. A second call passes: 120,000 are reserved.
-//	   5 s  Take: a third call is refused, as calls that run are in the way.
+//	   5 s  Take: a third call is refused, as the calls that run have reserved too much.
 //	  30 s  Settle: the first call has used 20,000. 60,000 are reserved, and a third call passes.
-//	  40 s  The process of the second call is killed. The third one ends, and has used 90,000.
+//	  40 s  The process of the second call is killed. The third call ends, and has used 90,000.
 //	  50 s  110,000 are used, 60,000 are reserved: a fourth call is refused.
 //	6 min   The time limit of the second call is over: 170,000 are used. The next call may start
 //	        in about 17 h, when 70,000 have refilled.
 //	7 min   If the second call ran in the background of the API, another process may read its end:
-//	        it has used 15,000. SettleResponse gives 45,000 back, once in all processes.
+//	        the call has used 15,000. SettleResponse gives 45,000 back, once in all processes.
 //
-// A call whose person has a limit passes these functions. Each bucket of the store is also in this
-// process. The store decides; while it fails, the buckets of this process do, or with
-// RefuseWithoutStore the call is refused.
+// Each bucket of the store is also in this process. The store decides whether a call may start.
+// While the store fails, the buckets of this process decide, or RefuseWithoutStore refuses the
+// call. A call whose person has a limit passes these functions:
 //
-//	Budget.Take              before the call, which is counted and reserves what its tool usually takes
+//	Budget.Take              before the call: counts it, and reserves what its tool usually takes
 //	  Store.apply            take.lua changes all buckets of the person, or refuses
-//	  Store.postpone         without a reply: when the store works again, the call is given back, once
+//	  Store.postpone         if the reply is lost: the call is given back, once, later
 //	Taken.Settle             at its end: what is reserved is freed, what the API reported is used
 //	  Store.applyOrPostpone  now, or when the store works again (Store.applyPending)
-//	Budget.SettleResponse    another process has read the end of the response: the difference to what
-//	                         is reserved
-//	Store.Probe              each second: a probe while the store fails, which writes; applyPending
-//	                         while it works
+//	Budget.SettleResponse    in another process, if that reads the end of the response: adds the
+//	                         difference between used and reserved
+//	Store.Probe              each second: while the store fails, a probe, which writes; while the
+//	                         store works, applyPending
 package budget
 
 import (
@@ -105,9 +105,8 @@ func New(o Options) *Budget {
 	return b
 }
 
-// questionTokens returns how many tokens count for a request that had not begun its work, and whose
-// usage the API has not reported: those of its input, a token for four bytes, and at least 10,000
-// (see countUsed).
+// questionTokens returns a guess of the tokens in the input of a call: a token for four bytes, and
+// at least 10,000. countUsed needs it for requests whose usage the API has not reported.
 func questionTokens(c *call.Call) int64 {
 	bytes := 0
 	for _, message := range c.RequestInput {
@@ -132,13 +131,14 @@ type Taken struct {
 	untilMinute int64  // minute since 1970 at whose end reserved units count as used
 	inStore     bool   // the store has taken the call, too
 	reserved    amount
-	buckets     []bucket // those of the limits that were in force
+	buckets     []bucket // those of the limits in force at the start
 	nearWords   nearWords
 }
 
 // Take counts a call for its person, and reserves what the tool usually takes. It sets Unreserved
-// and NearLimit of c. If a quota has not one unit free, Take changes nothing, sets RefusedBy of c,
-// and returns an error of call.KindLimited; with RefuseWithoutStore also while the store fails.
+// and NearLimit of c. If a quota has no unit free, Take changes nothing, sets RefusedBy of c, and
+// returns an error of call.KindLimited. With RefuseWithoutStore, Take also refuses while the store
+// fails.
 func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	taken := &Taken{
 		budget:      b,
@@ -168,7 +168,7 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	case b.RefuseWithoutStore && len(changes) > 0:
 		c.RefusedBy = refusedByStore
 		return nil, call.KindLimited.Errorf("the store of the limits fails; ask again in a minute")
-	default: // no store, or one that fails: notRun or unsure. No mark refuses: callName is new
+	default: // notRun or unsure: no store, or it fails. No mark refuses, as callName is new
 		r = b.local.apply(taken.untilMinute, changes)
 	}
 
@@ -179,21 +179,21 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 	refusing := changes[r.refusingBucket-1]
 	c.RefusedBy = refusing.Name
-	// If this process has started after the last call, it has not noted the bucket yet.
+	// The bucket may be new to this process, which may have started after the last call.
 	share := r.used * 1000 / refusing.limitUnits
 	b.noteNear(taken.nearWords, c.Person, []bucketChange{refusing}, []int64{share})
 	return nil, b.refusal(refusing.bucket, r)
 }
 
-// reservedMinutes returns how long the units of a call are reserved: for its time limit, or a day
-// if that is less, and a minute. The store drops reservations more than two days ahead.
+// reservedMinutes returns how many minutes the units of a call are reserved: its time limit, but at
+// most a day, and one more. The store drops reservations more than two days ahead.
 func (b *Budget) reservedMinutes() int64 {
 	return int64(min(b.Timeout, 24*time.Hour)/time.Minute) + 1
 }
 
-// takeInStore takes a call in the store. The outcome is notRun if there is no store, or the store
-// fails, and unsure if the reply does not come or does not tell: then the buckets of this process
-// decide. The store may have taken such a call, which is given back later.
+// takeInStore takes a call in the store. The outcome is notRun if there is no store or no limit, or
+// the store fails. It is unsure if the reply does not come or does not tell: the store may have
+// taken the call, which is given back later. After both outcomes Take decides without the store.
 func (t *Taken) takeInStore(changes []bucketChange) reply {
 	if len(changes) == 0 {
 		return reply{outcome: notRun}
@@ -244,8 +244,9 @@ func (b *Budget) storeOf(p call.Person) *Store {
 }
 
 // countUsed returns what a call has used: what the API has reported, and a guess for each request
-// whose usage it has not reported. The guess is questionTokens or, if that is more and the request
-// had begun its work, the reservation of the tool. countUsed sets GuessedTokens of c.
+// whose usage the API has not reported. For a request that had not begun its work, the guess is
+// questionTokens. For one that had, it is the reservation of the tool, or questionTokens if these
+// are more. countUsed sets GuessedTokens of c.
 func (b *Budget) countUsed(tool string, c *call.Call) amount {
 	question := questionTokens(c)
 	ofOneNotBegun := b.amountOf(tool, question, 0)
@@ -264,8 +265,8 @@ func (b *Budget) reservation(tool string) amount {
 	return b.amountOf(tool, call.UsualTokensOf(tool), usualSearches)
 }
 
-// amountOf returns n tokens, a tenth of them output, with their price and that of searches in the
-// model of a tool.
+// amountOf returns n tokens, a tenth of them output, and what these tokens and the searches cost in
+// the model of a tool.
 func (b *Budget) amountOf(tool string, n int64, searches int) amount {
 	usage := call.Usage{
 		Input:  n - n/10,
@@ -277,7 +278,7 @@ func (b *Budget) amountOf(tool string, n int64, searches int) amount {
 	}
 }
 
-// cost returns the cost in the model of a tool, in millionths of a USD; 0 if it has no price.
+// cost returns the cost in the model of a tool, in millionths of a USD; 0 if no price is known.
 func (b *Budget) cost(tool string, usage call.Usage, searches int) int64 {
 	price := b.Prices[tool]
 	if price == nil {

@@ -3,7 +3,7 @@ package budget
 import "slices"
 
 // callChange is what a call changes in the buckets of its person and of all people. inBuckets makes
-// a bucketChange of it for each; a storeChange has these with the marks of the call.
+// a bucketChange for each bucket. A storeChange has the bucketChanges and the marks of the call.
 type callChange struct {
 	use     amount // negative if units are given back
 	reserve amount // negative at the end of a call
@@ -32,21 +32,21 @@ func (cc callChange) inBuckets(buckets []bucket) (list []bucketChange) {
 	return list
 }
 
-// storeChange is what one use of the store changes: all of it or, if a mark or a bucket refuses,
-// nothing but the state of a mark with needsTaken.
+// storeChange is what one use of the store changes: everything or, if a mark or a bucket refuses,
+// nothing. A mark with needsTaken that refuses still changes the state of its key.
 type storeChange struct {
 	marks   []mark
-	minutes int64 // how long units are reserved, from now on; of a change with a startMark
+	minutes int64 // how long units are reserved, from now on; 0 without a startMark
 	buckets []bucketChange
 }
 
-// again returns what is sent if the reply to a change was lost, so that the change is made once.
-// Its marks are one of
+// again returns what is sent after the reply to a change was lost. The store refuses this second
+// change if it has made the first, whose marks are one of
 //
 //	closeMark, endMark or otherResponsesMark   sent as they are: the key is settled, and refuses
 //	endMark, releaseMark                       the same: the endMark refuses both
-//	releaseMark                                replaced by a closeMark, which refuses: a
-//	                                           releaseMark leaves no key that could
+//	releaseMark                                replaced by a closeMark, which refuses if the key
+//	                                           is not taken: the first has deleted the key
 //
 // A startMark is never sent again.
 func (change storeChange) again() storeChange {
@@ -63,7 +63,7 @@ type outcome int
 const (
 	notRun          outcome = iota // the store was not asked, not reached, or has refused to run it
 	unsure                         // the store was asked, and the reply does not tell
-	refusedByMark                  // nothing is changed, except by closeMark
+	refusedByMark                  // nothing is changed, except the key of a closeMark
 	refusedByBucket                // nothing is changed
 	made
 )
@@ -75,11 +75,11 @@ func (o outcome) isDecided() bool { return o >= refusedByMark }
 type reply struct {
 	outcome
 
-	// If a bucket has refused it:
+	// If a bucket has refused the change:
 	refusingBucket int64 // number of the bucket that refuses for the longest time
 	waitMicros     int64 // microseconds until it refuses no more; 0: running calls are in the way
-	used           int64 // its used units
+	used           int64 // used units of the refusing bucket
 
-	// If the change is made: how much of its limit each bucket has used, in thousandths.
+	// If the change was made: how much of its limit each bucket has used, in thousandths.
 	shares []int64
 }

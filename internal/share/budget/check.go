@@ -24,7 +24,8 @@ type CheckResult struct {
 }
 
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
-// most 1.5 seconds: 0.5 to connect, and twice that where the store does not know the script yet.
+// most 1.5 seconds: 0.5 to connect, 0.5 for EVALSHA, and 0.5 for EVAL if the store does not know
+// the script yet.
 func (s *Store) Check(ctx context.Context) (found CheckResult) {
 	bounded, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
@@ -44,7 +45,7 @@ func (s *Store) Check(ctx context.Context) (found CheckResult) {
 }
 
 // inspectScript returns the time in seconds and, if the account may ask, the maxmemory and the
-// policy. It returns them in a status, which replyConn accepts.
+// policy. It returns them in a status, because replyConn accepts no bulk string.
 const inspectScript = `
 local words = redis.call('TIME')[1]
 local info = redis.pcall('INFO', 'memory')
@@ -54,10 +55,10 @@ if type(info) == 'string' then
 end
 return { ok = words }`
 
-// inspect asks the store for its clock, which it compares with that of this machine, exact to a
-// second and half the time of the request, and for its policy. As all keys expire, policies that
-// only drop keys that expire drop them, too. Without a maxmemory no policy drops keys. The script
-// uses no key, and gets one: some services and proxies refuse a script without keys
+// inspect asks the store for its clock and its policy. It compares the clock with that of this
+// machine, exact to a second and half the time of the request. All keys of this package expire, so
+// a policy that drops only such keys drops them, too. Without a maxmemory no policy drops keys. The
+// script gets a key that it does not use: some services and proxies refuse a script without keys
 // (django/channels_redis#379, twitter/twemproxy#60).
 func (s *Store) inspect(ctx context.Context, conn redis.Conn) (found CheckResult, err error) {
 	key := s.fullKey(probe.marks[0].key)

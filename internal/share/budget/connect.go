@@ -63,7 +63,8 @@ func (s *Store) Address() Address {
 
 // renewPool replaces a pool by a new one, and reports whether it was the current pool. The caller
 // closes the old pool. A connection ends after MaxConnLifetime, because the host of the URL may get
-// a new address. One that was idle for a second is tried first: the store may have restarted.
+// a new address. A connection that was idle for a second is tried first: the store may have
+// restarted.
 func (s *Store) renewPool(pool *redis.Pool) bool {
 	return s.pool.CompareAndSwap(pool, &redis.Pool{
 		DialContext: s.connectForScripts,
@@ -81,14 +82,14 @@ func (s *Store) renewPool(pool *redis.Pool) bool {
 }
 
 // connectForScripts connects to the store until ctx ends. Replies have a deadline of the
-// connection, not a context: one that comes in time counts, however late a busy process reads it.
+// connection, not of a context: a reply in time counts, however late a busy process reads it.
 func (s *Store) connectForScripts(ctx context.Context) (redis.Conn, error) {
 	return s.connect(ctx, s.url.Load(), scriptReplies,
 		redis.DialReadTimeout(s.options.Timeout), redis.DialWriteTimeout(s.options.Timeout))
 }
 
-// connect connects to a URL, with replies of a form. It does TLS itself, as redigo would do it on
-// top of the replyConn, which has to see plain replies.
+// connect connects to a URL, with replies of a form. It does TLS itself, because redigo would do
+// TLS on top of the replyConn. The replyConn has to see plain replies.
 func (s *Store) connect(
 	ctx context.Context, to *url.URL, form replyForm, options ...redis.DialOption,
 ) (redis.Conn, error) {
@@ -112,8 +113,8 @@ func (s *Store) connect(
 }
 
 // withoutArguments cuts the arguments of a command off an error of the store. A server that does
-// not know AUTH repeats them, up to 128 bytes. The redactor would not find half a password: it
-// knows only the whole one.
+// not know AUTH repeats its arguments, up to 128 bytes. The redactor would not find half a
+// password: it knows only the whole password.
 func withoutArguments(err error) error {
 	e, ok := errors.AsType[redis.Error](err)
 	if !ok {

@@ -13,15 +13,15 @@ import (
 const sentinelHint = "this is a Sentinel: name the primary that it watches, or better a proxy or " +
 	"a Service that follows the primary"
 
-// hints has rows: words, what to do, and "Sentinel" if the store may be one. The first row with
-// words that an error has counts. They may be anywhere in the error: a proxy can write ERR before
-// them.
+// hints has rows: words, what to do, and "Sentinel" if the store may be a Sentinel. The first row
+// with one of its words in the error counts. The word may be anywhere in the error: a proxy can
+// write ERR before it.
 //
 //go:embed hints.txt
 var hints string
 
-// Hint returns what to do about an error of the store, or "" if hints.txt has no row for it. It may
-// ask the store whether it is a Sentinel, until ctx ends, for its timeout at most.
+// Hint returns what to do about an error of the store, or "" if hints.txt has no row for it. Hint
+// may ask whether the store is a Sentinel, until ctx ends or the Timeout of the store is over.
 func (s *Store) Hint(ctx context.Context, err error) string {
 	hint, maybeSentinel := hintOf(err)
 	if maybeSentinel && s.isSentinel(ctx) {

@@ -8,10 +8,10 @@ import (
 )
 
 // localBuckets holds the buckets of this process. Its rules are those of take.lua, which has the
-// same three steps: advance, refuse, change. TestSame compares both. Two rules are only there:
-// what a call has reserved is given back only if the store knows the call, because the server may
-// have lost keys; and reservations more than two days ahead are dropped, because its clock may have
-// been wrong.
+// same three steps: advance, refuse, change. TestSame compares both. Two rules are only in
+// take.lua. What a call has reserved is freed only if the store knows the call, because the server
+// may have lost keys. Reservations more than two days ahead are dropped, because the clock of the
+// server may have been wrong.
 type localBuckets struct {
 	clock func() time.Time
 
@@ -87,8 +87,8 @@ func (l *localBuckets) apply(untilMinute int64, changes []bucketChange) reply {
 	return r
 }
 
-// advance returns the state whose units have refilled until nowMicros, with a map of its own, and
-// how many units are reserved for calls that run.
+// advance returns the state at nowMicros, after used units have refilled, and how many units are
+// reserved for calls that run. next has a map of its own.
 func (s bucketState) advance(nowMicros int64, bk bucket) (next bucketState, running int64) {
 	next.reserved = map[int64]int64{}
 	next.changedAtMicros = nowMicros
@@ -109,16 +109,16 @@ func (s bucketState) advance(nowMicros int64, bk bucket) (next bucketState, runn
 	sinceMicros := max(nowMicros-s.changedAtMicros, 0)
 	refilled := float64(sinceMicros) * float64(bk.limitUnits) / float64(bk.period.micros)
 	used := s.used + float64(overdue)
-	least := max(min(used, 0), float64(0-running)) // given back early: at most what is reserved
+	least := max(min(used, 0), float64(0-running)) // below 0 by at most what is reserved
 	next.used = clampUsed(used-refilled, least, bk)
 	return next, running
 }
 
-// applyChange returns the state after a change at nowMicros, which reserves units until
+// applyChange returns the state after a change at nowMicros, which reserves or frees units of
 // untilMinute. It changes the map of s.
 func (s bucketState) applyChange(nowMicros int64, bc bucketChange, untilMinute int64) bucketState {
 	use := bc.use
-	if bc.reserve < 0 && untilMinute*minuteMicros <= nowMicros { // these units count as used
+	if bc.reserve < 0 && untilMinute*minuteMicros <= nowMicros { // these count as used: see advance
 		use += bc.reserve
 	}
 

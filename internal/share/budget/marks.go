@@ -3,22 +3,22 @@ package budget
 import "time"
 
 // mark is a change of what the store remembers of a call or a response: the state of a key. A mark
-// refuses its change if the key is settled. So a change whose reply was lost can be sent again, and
-// the buckets change once, even if the lost one runs later: it may still be on its way, in a
-// connection that was closed.
+// refuses its storeChange if the key is settled. So a change whose reply was lost can be sent
+// again, and the buckets change once. The lost change may even run after the second one: it may
+// still be on its way, in a connection that was closed.
 //
 //	mark                key            then      its change is
 //	startMark           call:NAME      taken     the start of a call: the store takes it
 //	releaseMark         call:NAME      none      the end of a call that the store has taken
 //	closeMark           call:NAME      settled   giving a call back, or its end, after a reply was
-//	                                             lost. If the key is not taken it refuses, too, and
-//	                                             settles the key
+//	                                             lost. This mark also refuses if the key is not
+//	                                             taken, and settles the key
 //	endMark             end:RESPONSE   settled   the end of the response in any process
 //	otherResponsesMark  others:NAME    settled   what a retry or a requery has used, beside a
 //	                                             response whose end has an endMark
 //
-// The key of a call that is taken also has the minute at whose end its reserved units count as
-// used. A change with that key frees units of this minute.
+// A key in the state taken also has the minute at whose end the reserved units of the call count as
+// used. A change with the key frees units of this minute.
 type mark struct {
 	key  string
 	then string        // the next state; noState deletes the key
@@ -54,8 +54,8 @@ func (b *Budget) startMark(callName string) mark {
 // state taken: if the store has lost its keys, as by FLUSHALL, the end adds what the call has used.
 func releaseMark(callName string) mark { return mark{key: callKey(callName)} }
 
-// closeMark returns the mark of what follows a startMark or a releaseMark whose reply was lost. key
-// is that of the call.
+// closeMark returns the mark of the change that is sent after the reply to a startMark or a
+// releaseMark was lost. key is that of the call.
 func closeMark(key string) mark {
 	return mark{
 		key:        key,
@@ -66,7 +66,7 @@ func closeMark(key string) mark {
 }
 
 // endMark returns the mark of the end of a response. A sealed id lasts for at most an hour
-// beyond the time limit of calls: less than two days, unless that is above 47 h.
+// beyond the time limit of calls: less than two days, unless this limit is above 47 h.
 func endMark(responseID string) mark {
 	return mark{
 		key:  "end:" + pseudonym(responseID),
@@ -76,7 +76,7 @@ func endMark(responseID string) mark {
 }
 
 // otherResponsesMark returns the mark of what the other responses of a call have used, beside the
-// one that has ended.
+// response with the endMark.
 func otherResponsesMark(callName string) mark {
 	return mark{
 		key:  "others:" + pseudonym(callName),
@@ -85,6 +85,6 @@ func otherResponsesMark(callName string) mark {
 	}
 }
 
-// callKey returns the key of a call, whose name is random: pseudonym makes it as short as the
-// others.
+// callKey returns the key of a call. The name is random: pseudonym only makes the key as short as
+// the others.
 func callKey(callName string) string { return "call:" + pseudonym(callName) }

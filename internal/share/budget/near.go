@@ -16,7 +16,7 @@ const nearThousandths = 800
 type nearBucket struct {
 	bucket     bucket      // its limit is the one that was nearly used up
 	person     call.Person // who has used it last
-	nearUntil  time.Time   // when it has refilled below nearThousandths, unless more is used
+	nearUntil  time.Time   // when less than nearThousandths is used, if no further call uses any
 	quietUntil time.Time   // until when it is not logged again
 }
 
@@ -40,8 +40,8 @@ func (w nearWords) of(buckets []bucket) string {
 	return strings.Join(list, ", ")
 }
 
-// noteNear updates words, and what NearLimitCounts counts: which limits are nearly used up. shares
-// are how much of their limits the buckets of changes have used, or nil if that is not known.
+// noteNear notes which limits are nearly used up: in words, and for NearLimitCounts. shares are how
+// much of its limit each bucket of changes has used, in thousandths, or nil if this is not known.
 // noteNear logs each bucket once in a period.
 func (b *Budget) noteNear(words nearWords, p call.Person, changes []bucketChange, shares []int64) {
 	b.nearMu.Lock()
@@ -88,8 +88,8 @@ func (b *Budget) noteNearLocked(p call.Person, bk bucket, share int64) (words st
 }
 
 // NearLimitCounts returns how many people have used four fifths of a limit, by the name of the
-// quota; for a quota of all people it is 1. It only knows what noteNear has noted for calls of this
-// process.
+// quota. A quota of all people counts as 1. The counts are of what noteNear has noted for calls of
+// this process.
 func (b *Budget) NearLimitCounts() map[string]int {
 	b.nearMu.Lock()
 	defer b.nearMu.Unlock()

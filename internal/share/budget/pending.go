@@ -2,11 +2,11 @@ package budget
 
 import "context"
 
-// maxPending bounds Store.pending; beyond it what a call has reserved counts as used.
+// maxPending bounds Store.pending. If a change is dropped, what its call reserved counts as used.
 const maxPending = 1000
 
-// applyOrPostpone makes a change now or, if the script does not run now, when the store works
-// again. A change without a mark is not postponed: it could be made twice.
+// applyOrPostpone makes a change now. If the store does not decide now, the change is postponed
+// until the store works again. A change without a mark is not postponed: it could be made twice.
 func (s *Store) applyOrPostpone(change storeChange) reply {
 	r := s.apply(change)
 	if s == nil || r.isDecided() || len(change.marks) == 0 {
@@ -19,9 +19,9 @@ func (s *Store) applyOrPostpone(change storeChange) reply {
 	return r
 }
 
-// postpone leaves a change to Probe, unless there are too many, which it logs once until the store
-// works again. It does not use the store: a call that ends does not wait until the store has the
-// pending changes.
+// postpone leaves a change to Probe. Beyond maxPending it drops the change, and logs this once
+// until the store works again. It does not use the store, so that a call that ends need not wait
+// for the pending changes.
 func (s *Store) postpone(change storeChange) {
 	s.mu.Lock()
 	isFull := len(s.pending) >= maxPending

@@ -11,8 +11,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 )
 
-// PersonLimits are the limits of single people, by ID and setting. They replace the limits of each
-// person in Limits. 0 is no limit.
+// PersonLimits are the limits of single people, by ID and setting. They replace those that Limits
+// has for each person. 0 is no limit.
 type PersonLimits map[string]map[string]float64
 
 // ParsePersonLimits reads lines such as
@@ -49,7 +49,7 @@ func ParsePersonLimits(data string) (PersonLimits, error) {
 
 // parsePerson parses the words of a line. problem is what is wrong with the line, or "".
 func parsePerson(words []string) (id string, limits map[string]float64, problem string) {
-	name, settings := words[0], words[1:] // of a token, which has no colon
+	name, settings := words[0], words[1:] // name of a token, which has no colon
 	id = call.TokenIDPrefix + name
 	isInvalid := strings.Contains(name, ":")
 	if strings.Contains(name, "://") && len(settings) > 0 { // an issuer, and a subject
@@ -83,7 +83,7 @@ func parsePerson(words []string) (id string, limits map[string]float64, problem 
 	return id, limits, ""
 }
 
-// parseLimit parses the limit of a setting. ok is false if a line may not have it.
+// parseLimit parses the limit of a setting. ok is false if a line may not have this limit.
 func parseLimit(setting, value string) (limit float64, ok bool) {
 	all := personQuotas()
 	i := slices.IndexFunc(all, func(q Quota) bool { return q.Setting == setting })
@@ -117,7 +117,7 @@ func (p PersonLimits) HaveUSD() bool {
 	return false
 }
 
-// Unknown returns the people in p whose ID isKnown does not know, sorted: names of tokens, or
+// Unknown returns the people in p for whose ID isKnown is false, sorted: names of tokens, or
 // issuers and subjects.
 func (p PersonLimits) Unknown(isKnown func(id string) bool) (unknown []string) {
 	for id := range p {

@@ -28,7 +28,7 @@ type Quota struct {
 
 	unit   unit
 	period refillPeriod
-	ofAll  bool // one bucket for all people, not one for each person; then Name ends in all
+	ofAll  bool // one bucket for all people, not one for each person; its Name ends in all
 }
 
 // maxUsedPeriods is how many limits a bucket may have used: it may owe seven periods. take.lua has
@@ -38,7 +38,8 @@ const maxUsedPeriods = 8
 // Quotas returns the quotas, also those without a limit. There may be eight at most: a reply of
 // take.lua has a number for each, and one more (replyConn).
 //
-// The names are in keys of the store, metrics and errors, so they stay: "all" is of tokens.
+// The names are in keys of the store, metrics and errors, so they do not change: "all" is the name
+// for the tokens of all people.
 func (l Limits) Quotas() []Quota {
 	return []Quota{
 		{"hour", "calls_per_hour", float64(l.CallsPerHour), unitCalls, anHour, false},
@@ -76,8 +77,8 @@ func (q Quota) unitWords() string {
 	return words
 }
 
-// indexKey returns the key of the index of people (see take.lua), with which the keys of the
-// quota's buckets begin.
+// indexKey returns the key of the index of people (see take.lua). The keys of the quota's buckets
+// begin with it.
 func (q Quota) indexKey() string { return q.Name + ":" }
 
 // refillPeriod is the time in which a limit refills.
@@ -155,7 +156,7 @@ type bucket struct {
 	personName string // "" if the store does not get it
 	limitUnits int64  // units in a period
 
-	limitEnded bool // while the call ran: the bucket is corrected, and noteNear leaves it out
+	limitEnded bool // the limit ended while the call ran: noteNear leaves the corrected bucket out
 }
 
 // storedName returns the name of a person as the store gets it; "" if the store gets none.
@@ -175,8 +176,8 @@ func pseudonym(name string) string {
 }
 
 // RefusedByValues returns the values that RefusedBy may have for calls of a person: the names of
-// the quotas with a limit, and with RefuseWithoutStore refusedByStore. It returns nil if the person
-// has no limit.
+// the quotas with a limit and, with RefuseWithoutStore, refusedByStore. It returns nil if the
+// person has no limit.
 func (b *Budget) RefusedByValues(p call.Person) (names []string) {
 	for _, bk := range b.buckets(p) {
 		names = append(names, bk.Name)

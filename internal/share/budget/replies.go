@@ -17,13 +17,13 @@ const lineStartSize = len("*9\r")
 type replyForm int
 
 const (
-	scriptReplies replyForm = iota // those of replyConn
+	scriptReplies replyForm = iota // those that replyConn accepts
 	anyReplies                     // of the commands of a report, which an operator starts
 )
 
 // replyConn is a connection whose Read fails at a reply that a script of this package cannot give.
 // redigo trusts replies: for $100000000 it allocates 100 MB at once, and it nests arrays as deep as
-// the reply does. Replies to AUTH and SELECT, and errors, have no length.
+// the reply does. Replies to AUTH and SELECT, and errors, have no length, and pass.
 type replyConn struct {
 	net.Conn
 	size      int    // of the present reply, in bytes

@@ -35,13 +35,16 @@ type QuotaUsage struct {
 	Left      string
 	UnusedAt  time.Time // when nothing is used any more
 
-	share float64 // used or reserved part of the limit
+	share float64 // part of the limit that is used or reserved
 }
 
 // Report returns what a person has used, by quota. Without a name it returns what all people
-// together have used, and then the people who have used the most of a limit. A name is the name of
-// a token, an ID such as token:alice or issuer and subject with a blank between, or a name in the
-// store. The error is of the store.
+// together have used, and then up to maxPeople people who have used the most of a limit. The error
+// is of the store. A name is one of
+//
+//	the name of a token
+//	an ID, such as token:alice, or issuer and subject with a blank between
+//	a name in the store
 func (s *Store) Report(ctx context.Context, name string) (list []QuotaUsage, err error) {
 	err = s.withAdminConn(ctx, func(ac *adminConn) {
 		if name != "" {
@@ -130,8 +133,8 @@ func (ac *adminConn) do(command string, args ...any) (value any, err error) {
 	return value, ac.err
 }
 
-// topPseudonyms returns, for each quota, the pseudonyms of the n people, or with noBound of all,
-// whose buckets take the longest to refill.
+// topPseudonyms returns the pseudonyms of the people whose buckets take the longest to refill: n
+// people for each quota, or all people with noBound.
 func (ac *adminConn) topPseudonyms(n int) (pseudonyms []string) {
 	for _, q := range personQuotas() {
 		list, _ := redis.Strings(ac.do("ZREVRANGE", ac.fullKey(q.indexKey()), 0, n-1))
@@ -141,8 +144,9 @@ func (ac *adminConn) topPseudonyms(n int) (pseudonyms []string) {
 	return slices.Compact(pseudonyms)
 }
 
-// pseudonymsByName returns the pseudonyms of the people whom a name means: of the person with this
-// ID, or else of the holder of a token and of all people in the store with this name.
+// pseudonymsByName returns the pseudonyms of the people whom a name means. If the name is the ID of
+// a person with a usage, it means this person. Else it means the holder of the token with this
+// name, and all people in the store with this name.
 func (ac *adminConn) pseudonymsByName(name string) []string {
 	exact := []string{pseudonym(name)}
 	if len(ac.usages(exact)) > 0 {
@@ -186,7 +190,7 @@ func (ac *adminConn) usages(pseudonyms []string) (list [][]QuotaUsage) {
 	return list
 }
 
-// getScript returns the values of keys. That of a key that does not exist is empty.
+// getScript returns the values of keys. The value of a key that does not exist is empty.
 const getScript = `
 local values = {}
 for i, key in ipairs(KEYS) do

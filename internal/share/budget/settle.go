@@ -10,46 +10,46 @@ import (
 // docs/reference/limits.md has what counts, and which process observes the call ("Responses in the
 // background").
 //
-// If other processes may read the end of its response, too, the first one settles the call. A call
-// that has reserved 60,000 tokens and uses 20,000 then changes the store so:
+// If other processes may read the end of its response, too, the first to read it settles the call.
+// For example, a call has reserved 60,000 tokens, and uses 20,000. The store changes so:
 //
 //	its process is the first   Settle frees 60,000 and uses 20,000. For any other process the store
 //	                           refuses SettleResponse.
-//	another one is the first   SettleResponse gives 40,000 back: with the 60,000, which stay
-//	                           reserved and count from the time limit on, that is 20,000. The store
-//	                           refuses the change of Settle, which then adds only what a retry or a
-//	                           requery has used.
+//	another one is the first   SettleResponse gives 40,000 back. The 60,000 stay reserved, and
+//	                           count from the time limit on: together 20,000. The store refuses
+//	                           the change of Settle. Settle adds only what a retry or a requery
+//	                           has used.
 //	its process stops before   If there is time, Settle frees 60,000 and uses as many, as a guess;
-//	the response has ended     else it is as if killed. SettleResponse gives 40,000 back.
+//	the response has ended     else the next row applies. SettleResponse gives 40,000 back.
 //	its process is killed      The 60,000 count from the time limit on. SettleResponse gives 40,000
 //	                           back.
-//	the store has not taken    The first of Settle and SettleResponse takes it with the 20,000; if
-//	the call at its start      its process stops before the end, SettleResponse does.
+//	the store has not taken    The first of Settle and SettleResponse takes the call with the
+//	the call at its start      20,000. If its process stops before the end, SettleResponse does.
 type End struct {
 	NotCounted bool // the call does not count for the quota of calls
 
-	// GoesOn: the call ends with its process, and its response goes on at the API, whose end
-	// another process may read. Then Settle ignores the fields below: it must not count that end.
+	// GoesOn: the call ends with its process, and its response goes on at the API. Another process
+	// may read the end of the response, so Settle must not count it, and ignores the fields below.
 	GoesOn bool
 
-	// ResponseID is that of the response whose end other processes may read, too; else "". It need
+	// ResponseID is the ID of the response whose end other processes may read, too, or "". It need
 	// not be the last response of the call.
 	ResponseID string
 
-	// ReportedOfResponse is what the API has reported of that response. What it has reported of
-	// other responses of the call, of a retry or a requery, only this process knows.
+	// ReportedOfResponse is what the API has reported of that response. Only this process knows
+	// what the API has reported of other responses of the call, those of a retry or a requery.
 	ReportedOfResponse call.Reported
 }
 
 // Settle replaces what a call has reserved by what it has used, at the end of the call. It sets
 // GuessedTokens and NearLimit of c, and with GoesOn it clears RequestInput.
 //
-// observes tells whether the caller observes the end: not if the call goes on at the API, or
-// another process has settled it in the store. While the store fails, the caller observes it.
+// observes tells whether the caller observes the end. It is false if the call goes on at the API,
+// or another process has settled the call in the store; else true, also while the store fails.
 func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	if end.GoesOn {
-		// The response is an UnreportedBegun of c, for which countUsed guesses at least what is
-		// reserved. SettleResponse gives that back: a guess from a long question would be more.
+		// The response is an UnreportedBegun of c. Without an input, countUsed guesses what is
+		// reserved, and SettleResponse gives as much back. A long input would make the guess more.
 		c.RequestInput = nil
 		end.ResponseID = ""
 		end.ReportedOfResponse = call.Reported{}
@@ -80,9 +80,9 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	t.settleOtherResponses(others)
-	// The mark that refuses is the endMark, if there is one: it tells of another process. A releaseMark
-	// does not refuse: only a closeMark settles its key, and takeInStore sends one only if the reply was
-	// lost. Then inStore is false, and there is no releaseMark.
+	// With an ID, the mark that refuses is the endMark: another process has settled the call. A
+	// releaseMark does not refuse, because only a closeMark settles its key. takeInStore sends a
+	// closeMark only if the reply was lost. Then inStore is false, and there is no releaseMark.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }
@@ -94,9 +94,9 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 //	on at the API
 //	it has not, and nothing goes on     the call is taken now, with what it has used
 //
-// While the store fails, the change is kept if it has a mark: the store has a reservation of the
-// call to free, or another process may read the end, too, and it must count once. For other calls
-// the local buckets are enough.
+// While the store fails, the change is kept if it has a mark. With a releaseMark, the store has a
+// reservation to free. With an endMark, the end must count once, and another process may read it,
+// too. For other calls the local buckets are enough.
 func (t *Taken) settleInStore(correction callChange, end End) (change storeChange, r reply) {
 	store := t.budget.storeOf(t.person)
 	if end.ResponseID != "" {
@@ -116,7 +116,7 @@ func (t *Taken) settleInStore(correction callChange, end End) (change storeChang
 	return change, store.applyOrPostpone(change)
 }
 
-// usedByOtherResponses returns what the call has used beside the response that has ended.
+// usedByOtherResponses returns what the call has used beside the response of end.ResponseID.
 func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 	beside := call.Call{Used: call.Used{
 		Reported:           c.Reported.Minus(end.ReportedOfResponse),
@@ -134,8 +134,8 @@ func (t *Taken) usedByOtherResponses(c *call.Call, end End) amount {
 }
 
 // settleOtherResponses adds to the store what usedByOtherResponses has returned, if it is not zero.
-// It is a change of its own, because the store refuses that of the call if another process has
-// settled it.
+// It is a change of its own, because the store refuses the change of the call if another process
+// has settled the call.
 func (t *Taken) settleOtherResponses(use amount) {
 	changes := callChange{use: use}.inBuckets(t.budget.buckets(t.person))
 	if len(changes) > 0 {
@@ -179,20 +179,20 @@ func (t *Taken) correctionsByBucket(cc callChange) []bucketChange {
 	return append(cc.inBuckets(corrected), added.inBuckets(onlyAdded)...)
 }
 
-// SettleResponse notes what a response has used whose call was begun by another process. c has the
-// person and the tool of that call, and what the API reports. SettleResponse sets GuessedTokens of
-// c. It adds the difference to what the other process has reserved or, with Unreserved of c, takes
-// the whole call.
+// SettleResponse notes what a response has used, if another process has begun its call. c has the
+// person and the tool of the call, and what the API reports. SettleResponse sets GuessedTokens of
+// c. It adds the difference between what is used and what the other process has reserved. With
+// Unreserved of c, it takes the whole call instead.
 //
 // The store remembers the response for two days. observes tells whether the caller observes the
 // end:
 //
 //	the store has settled it now    true
-//	the store may have settled it   true; the end is kept, and noted again if need be
+//	the store may have settled it   true; the change is kept, and sent again
 //	another process has settled it  false
-//	the store fails                 false: the process that began the call may observe the end, and
-//	                                it is noted when the store works again
-//	no store, or no limit           false: that process may observe the end; nothing is noted
+//	the store fails                 false: the process that began the call may observe the end.
+//	                                The change is sent when the store works again
+//	no store, or no limit           false: the same process may observe the end. Nothing is noted
 func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {

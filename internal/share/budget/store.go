@@ -35,10 +35,10 @@ var takeSource string
 
 var takeScript = redis.NewScript(-1, takeSource) // the number of keys varies
 
-// notRunError matches an error by which the server refuses to run the script: one with a code, or one
-// of the server in words (hints.txt). Any other may be of a proxy that has no reply of the server,
-// which may have run the script: "upstream failure" of Envoy, and "ERR Connection timed out" of
-// twemproxy.
+// notRunError matches an error by which the server refuses to run the script: one with a code, or
+// one of two in words (hints.txt). After any other error the server may have run the script: a
+// proxy may have got no reply, as with "upstream failure" of Envoy, and "ERR Connection timed out"
+// of twemproxy.
 var notRunError = text.LazyRegexp(`^(ERR )?([A-Z]{4,}|OOM|ASK) |^ERR (max number of clients|unknown command) `)
 
 // Store is a Valkey or Redis server. After an error the store fails: it is not used until a probe
@@ -46,14 +46,14 @@ var notRunError = text.LazyRegexp(`^(ERR )?([A-Z]{4,}|OOM|ASK) |^ERR (max number
 // with a mark are sent again: the mark refuses a change that the store has made.
 type Store struct {
 	options    StoreOptions
-	sessions   tls.ClientSessionCache // of TLS: a crowd of connections resumes one
+	sessions   tls.ClientSessionCache // of TLS: many connections at once resume one session
 	observer   atomic.Pointer[func(took time.Duration, beginsToFail bool)]
 	url        atomic.Pointer[url.URL]
 	pool       atomic.Pointer[redis.Pool]
 	failing    atomic.Bool
 	needsProbe atomic.Bool // no probe has succeeded since SetURL
 
-	// inFlight holds an element for each use by apply; probes are not bounded. MaxActive and Wait
+	// inFlight bounds the uses by apply, not probes, with an element for each. MaxActive and Wait
 	// of a redis.Pool would panic if the pool is closed during a wait.
 	inFlight chan struct{}
 
@@ -70,7 +70,7 @@ type StoreOptions struct {
 	// Dial connects; nil is DialContext of a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Timeout is that of connecting, and then of each reply; 0 is half a second.
+	// Timeout bounds connecting, and then each reply; 0 is half a second.
 	Timeout time.Duration
 
 	Log *slog.Logger
@@ -97,8 +97,8 @@ func NewStore(o StoreOptions) *Store {
 	return s
 }
 
-// SetObserver sets what is called from now on after each use, which is a run of the script, probes
-// included: took is how long it took, and beginsToFail whether the store began to fail with it.
+// SetObserver sets what is called from now on after each run of the script, also for a probe. took
+// is how long the run took, and beginsToFail whether the store began to fail with this run.
 func (s *Store) SetObserver(observe func(took time.Duration, beginsToFail bool)) {
 	s.observer.Store(&observe)
 }
@@ -115,7 +115,7 @@ var probe = storeChange{marks: []mark{
 
 // Probe probes the store, if there is one, until ctx ends: every second until the first success
 // after SetURL, and while the store fails. A probe writes, because a store that is full or
-// read-only still answers reads. While the store works, Probe sends it what it has missed.
+// read-only still answers reads. While the store works, Probe sends the changes that it has missed.
 func (s *Store) Probe(ctx context.Context) {
 	for s != nil {
 		s.probeOnce(ctx)
@@ -127,7 +127,7 @@ func (s *Store) Probe(ctx context.Context) {
 	}
 }
 
-// probeOnce probes the store if that is due, and sends it what it has missed.
+// probeOnce probes the store if a probe is due, and sends the changes that the store has missed.
 func (s *Store) probeOnce(ctx context.Context) {
 	if s.needsProbe.Load() || s.IsFailing() {
 		r := s.runScript(probe)
@@ -138,8 +138,8 @@ func (s *Store) probeOnce(ctx context.Context) {
 	s.applyPending(ctx)
 }
 
-// noteWorking notes that a probe has succeeded. After the first one for a URL it checks the policy
-// of the store.
+// noteWorking notes that a probe has succeeded. After the first success for a URL it checks the
+// policy of the store.
 func (s *Store) noteWorking(ctx context.Context) {
 	if s.IsFailing() {
 		s.forgetLogged()
@@ -173,7 +173,7 @@ func (s *Store) apply(change storeChange) reply {
 
 // runScript runs take.lua. After an error the store fails, and all connections are closed: the
 // server behind them may have become read-only. If SetURL has changed the URL in the meantime, the
-// error is not about the present store, which does not fail.
+// error is about the former server, and the store does not fail.
 func (s *Store) runScript(change storeChange) reply {
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
 	defer cancel()
@@ -182,7 +182,7 @@ func (s *Store) runScript(change storeChange) reply {
 	defer func() { (*s.observer.Load())(time.Since(began), fails) }()
 
 	pool := s.pool.Load()
-	conn, _ := pool.GetContext(ctx) // after an error Do returns it, too
+	conn, _ := pool.GetContext(ctx) // after an error, conn.Do returns the same error
 	defer conn.Close()
 	connected := conn.Err() == nil
 	r, err := s.runScriptOn(conn, change)
@@ -204,8 +204,8 @@ func (s *Store) runScript(change storeChange) reply {
 	return reply{outcome: notRun}
 }
 
-// isFirstLine reports whether a line of the log is the first of its kind since the store last
-// worked, or got its URL, and notes it: the log has one line of each kind.
+// isFirstLine notes a line of the log, and reports whether the line is the first of its kind since
+// the store last worked or got its URL. So the log has one line of each kind.
 func (s *Store) isFirstLine(kind string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,8 +221,8 @@ func (s *Store) forgetLogged() {
 	clear(s.logged)
 }
 
-// logFailure logs an error of the store when it begins to fail, and each other cause while it
-// fails: a server that starts again may ask for another password.
+// logFailure logs the error with which the store begins to fail, and while it fails the first error
+// with each other hint: a server that starts again may ask for another password.
 func (s *Store) logFailure(ctx context.Context, err error) {
 	hint, _ := hintOf(err) // s.Hint may ask the store, so it is called only if a line is written
 	if !s.isFirstLine(hint) {
@@ -255,7 +255,7 @@ func (s *Store) runScriptOn(conn redis.Conn, change storeChange) (r reply, err e
 
 	n, err := redis.Int64s(value, nil)
 	if err != nil {
-		return reply{}, errors.New(err.Error()) // no redis.Error: the script has run
+		return reply{}, errors.New(err.Error()) // the script has run: no redis.Error
 	}
 	r, ok := parseReply(n, change)
 	if !ok {
@@ -264,8 +264,8 @@ func (s *Store) runScriptOn(conn redis.Conn, change storeChange) (r reply, err e
 	return r, nil
 }
 
-// parseReply parses the numbers that take.lua returns for a change. ok is false if it cannot return
-// them.
+// parseReply parses the numbers that take.lua returns for a change. ok is false if take.lua cannot
+// return them.
 func parseReply(n []int64, change storeChange) (r reply, ok bool) {
 	switch {
 	case len(n) == 1 && n[0] == -1:
@@ -307,7 +307,7 @@ func (s *Store) fullKey(key string) string {
 }
 
 // arguments returns the arguments of take.lua, the number of keys first. The values of a mark and
-// of a bucket are in the order of its ARGV.
+// of a bucket are in the order of ARGV in take.lua.
 func (s *Store) arguments(change storeChange) []any {
 	keys := []any{len(change.marks) + 2*len(change.buckets)}
 	values := []any{len(change.marks), change.minutes}

@@ -1,22 +1,23 @@
--- Changes the states of marks (marks.go) and buckets: all of them, or none if a mark refuses, or a
--- bucket has fewer free units than the call needs. local.go has the same rules for buckets, in the
--- same three steps: advance, refuse, change. TestSame compares both.
+-- Changes the states of marks (marks.go) and buckets: all of them, or none if a mark or a bucket
+-- refuses. A bucket refuses if it has fewer free units than the call needs. local.go has the same
+-- rules for buckets, in the same three steps: advance, refuse, change. TestSame compares both.
 --
--- KEYS are first those of marks, then buckets, then the index of each bucket: some servers refuse
--- keys that are not in KEYS (dragonflydb/dragonfly#272). The value of a bucket begins with the used
--- units, the time since which they refill, in microseconds since 1970 on the clock of this
--- server, and the limit in force. Then come the reserved units, each with the minute since 1970
--- at whose end they count as used, and the name of the person:
+-- KEYS has the keys of marks, then of buckets, then of the index of each bucket: some servers
+-- refuse keys that are not in KEYS (dragonflydb/dragonfly#272). The value of a bucket begins with
+-- the used units, the time since which they refill, in microseconds since 1970 on the clock of this
+-- server, and the limit in force. Then come the reserved units, each after the minute since 1970 at
+-- whose end they count as used, and the name of the person:
 --
 --	1200.5 1795852800000000 1000000 29930880:20000 29930882:40000 =alice
 --
--- Used units refill evenly. Units that are still reserved after their minute count as used. The
--- used units may be below 0 if a call gives back units before they count as used. Nothing is
--- used of a bucket without a key. Beside the buckets of single people a quota has an index
--- under the key without an ID, such as day:, a sorted set of IDs by the time at which their
--- buckets have refilled. The key all: of a quota of all people is its bucket, and it has no index.
--- The value of the key of a mark is a state, and a minute since 1970. If the state is taken, it is
--- that at whose end what is reserved counts as used:
+-- Used units refill evenly. The used units may be below 0 if a call gives back units while they are
+-- still reserved. A bucket without a key has no used units. The index of a quota of single people
+-- is a sorted set of their IDs, by the time at which their buckets have refilled. Its key is that
+-- of a bucket without the ID, such as day:. A quota of all people has no index: a key such as all:
+-- is that of its bucket.
+--
+-- The value of the key of a mark is a state, and a minute since 1970. If the state is taken, the
+-- reserved units of the call count as used at the end of this minute:
 --
 --	taken 29930880
 --
@@ -25,8 +26,8 @@
 --
 --	then        the state that follows; empty to delete the key
 --	keep        how long that state is kept, in milliseconds
---	needsTaken  1 if the mark refuses also unless the key is taken, and then changes only the state of
---	            the key; else 0
+--	needsTaken  1 if the mark refuses unless the key is taken; a refusal changes the state of the
+--	            key all the same. Else 0
 --
 -- and then for each bucket:
 --
@@ -34,14 +35,17 @@
 --	limit       units in a period
 --	need        units that must be free, else nothing is changed; 0 if it does not matter
 --	use         units that are used; negative if they are given back
---	reserve     units that are reserved for a call that runs; negative at its end, which frees them
---	            only if a key has the state taken, from those of its minute
+--	reserve     units that are reserved for a call that runs; negative at its end. The end frees
+--	            units of the minute that the taken key has, or none if no key has the state taken
 --	name        of the person, or empty
 --
--- It returns an array. If a mark refuses: -1. If buckets refuse: the number of the bucket that
--- refuses for the longest time, from 1 on; that time in microseconds, or 0 if only calls that run
--- are in the way; the used units of this bucket. If none refuses: 0; for each bucket the used part
--- of its limit, in thousandths.
+-- It returns an array:
+--
+--	a mark refuses   -1
+--	buckets refuse   the number of the bucket that refuses for the longest time, from 1 on; this
+--	                 time in microseconds, or 0 if only calls that run are in the way; the used
+--	                 units of this bucket
+--	none refuses     0; for each bucket the used part of its limit, in thousandths
 local maxUsed = 8 -- maxUsedPeriods in quotas.go
 local day = 86400000000 -- microseconds
 
@@ -59,7 +63,9 @@ for i = 1, marks + nBuckets do
 	end
 end
 
-local untilMinute = minute + tonumber(ARGV[2]) -- for a start; else what the key of the call has; only keys in the state taken use it
+-- The minute at whose end reserved units count as used. At the end of a call it comes from the
+-- taken key: keys in other states do not use theirs.
+local untilMinute = minute + tonumber(ARGV[2])
 local function changeState(i)
 	local state, keep = ARGV[3 * i], ARGV[3 * i + 1]
 	if state == '' then
@@ -76,7 +82,7 @@ for i = 1, marks do
 	local needsTaken = ARGV[3 * i + 2] == '1'
 	if state == 'taken' then
 		taken, untilMinute = true, tonumber(takenUntil)
-	elseif needsTaken then -- a start that comes later must not take the call
+	elseif needsTaken then -- settle the key: a start that comes later must not take the call
 		changeState(i)
 	end
 	if state == 'settled' or needsTaken and state ~= 'taken' then
@@ -97,7 +103,8 @@ for i = 1, nBuckets do
 	local stored, at, rest = string.match(tostring(values[marks + i]), '^(%S+) (%d+)([ %d:]*)')
 	stored, at = tonumber(stored), tonumber(at) -- used units, and since when they refill
 	local running, over = 0, 0
-	if stored ~= nil and stored == stored and at < now + b.period then -- else the value is wrong
+	-- Else the value is wrong: no number, NaN (which is not equal to itself), or a time far ahead.
+	if stored ~= nil and stored == stored and at < now + b.period then
 		for digits, units in string.gmatch(rest, ' (%d+):(%d+)') do
 			local reservedUntil = tonumber(digits)
 			local left = reservedUntil * 60000000 - now
@@ -113,7 +120,7 @@ for i = 1, nBuckets do
 		b.used = math.min(math.max(stored + over - refilled, least), maxUsed * b.limit)
 	end
 	b.least = math.min(b.used, 0)
-	if b.reserve == 0 then -- may give back units that the call of another process still reserves
+	if b.reserve == 0 then -- SettleResponse may give back units that another process still reserves
 		b.least = 0 - running
 	end
 
@@ -170,7 +177,8 @@ for i, b in ipairs(buckets) do -- change the buckets (bucketState.applyChange)
 	end
 end
 
--- Change the states last: without the right to SET, a bucket fails before a DEL ends the call.
+-- Change the states last: without the right to SET, the script fails at a bucket, before it deletes
+-- the key of the call.
 for i = 1, marks do
 	changeState(i)
 end

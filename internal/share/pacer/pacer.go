@@ -38,7 +38,7 @@ const (
 	maxQueuePause = 4 * time.Second        // of the queue after refusals in a row
 
 	maxVerdictTime = time.Second // a request that is not refused by then counts as accepted
-	limitTTL       = time.Minute // after the last refusal, or call that gave up, a limit is forgotten
+	limitTTL       = time.Minute // a limit ends so long after its last refusal or call that gave up
 	reportInterval = time.Second // between two looks of a waiting call at how many calls are ahead
 )
 
@@ -51,8 +51,9 @@ const (
 // holds:
 //
 //   - A call is in the queue exactly while it waits for its turn.
-//   - Each limited person has a waiting call or, within the last minute, was refused or had a call
-//     that gave up waiting. The next event removes any other person from limited.
+//   - Each limited person has a waiting call, or was refused within the last minute, or had a call
+//     that gave up waiting within the last minute. The next event removes any other person from
+//     limited.
 //   - If a person is limited, the timer is set to the time when the next call may go out, or
 //     earlier.
 type Pacer struct {
@@ -66,18 +67,18 @@ type Pacer struct {
 	nextSendAt     time.Duration // when the queue may let its next request out
 	queuePause     time.Duration // after the last refusal that counted; 0 after an accepted request
 	lastRefusalAt  time.Duration // when the last refusal came
-	lastAcceptedAt time.Duration // when a request was last accepted that shortened the gap
+	lastAcceptedAt time.Duration // when an accepted request last shortened the gap
 	slowestRefusal time.Duration // longest time from a request to its refusal; 0 without a limit
 }
 
 // personState is the state of a limited person.
 type personState struct {
-	latestTicket   *Ticket       // the call whose request the queue sent last, at first the refused one
+	latestTicket   *Ticket       // call of the last request from the queue, or of the first refusal
 	lastRefusalAt  time.Duration // when the last refusal came
 	gaveUpAt       time.Duration // when a call last gave up waiting
 	refusalsInARow int           // of requests from the queue, none accepted between
 	firstRefusalAt time.Duration // when the first refusal in a row came
-	pause          time.Duration // from a refusal to the next request; 0 before the second in a row
+	pause          time.Duration // from a refusal to the next request; 0 after a first refusal
 }
 
 // Ticket is a call with all its requests, one after another. For each request Wait is called, and
@@ -91,7 +92,7 @@ type Ticket struct {
 	entry       queue.Entry
 	isLastRetry bool          // the next request is the last retry of the call
 	isQueued    bool          // the present request waits in the queue, or came from it
-	callPause   time.Duration // after the last refusal that named no wait
+	callPause   time.Duration // after the last refusal in which the API named no wait
 
 	sentAt       time.Duration // when the last request went out
 	verdictTimer *time.Timer   // accepts the last request later; nil if the request is decided
@@ -132,12 +133,12 @@ func (p *Pacer) NumWaiting() int {
 
 // Wait waits until the call may send its next request. The last retry of a call goes out four gaps
 // later, when the API is more likely to accept it: the calls behind it wait, too. During the wait,
-// Wait calls report, unless it is nil, with how many calls are ahead: at once, and when the number
-// changes.
+// Wait calls report with the number of calls ahead: at once, and when the number changes. report
+// may be nil.
 //
 // If ctx ends first, the call leaves the queue, and Wait returns a call.QueuedError. If the turn
-// comes as ctx ends, Wait returns nil: the turn is used up, and a caller that does not send the
-// request calls NoteNoVerdict.
+// comes as ctx ends, Wait returns nil, and the turn is used up. A caller that does not send the
+// request after a nil calls NoteNoVerdict.
 func (t *Ticket) Wait(ctx context.Context, isLastRetry bool, report func(ahead int)) error {
 	t.Waited = 0
 	turn := t.enter(isLastRetry)
@@ -180,9 +181,12 @@ func (t *Ticket) Wait(ctx context.Context, isLastRetry bool, report func(ahead i
 
 func (p *Pacer) now() time.Duration { return time.Since(p.epoch) }
 
-// lockAndForget locks the pacer for an event, and forgets what is old: places that the queue keeps;
-// a limited person without a waiting call, a minute after the last refusal or after a call last
-// gave up waiting; and with the last person the gap.
+// lockAndForget locks the pacer for an event, and forgets what is old:
+//
+//   - the places that the queue has kept for a minute;
+//   - limited people without a waiting call, a minute after the last refusal or the last call that
+//     gave up waiting, whichever came later;
+//   - the gap, when no person is limited.
 func (p *Pacer) lockAndForget() {
 	p.mu.Lock()
 	p.queue.DropOldPlaces()
@@ -226,8 +230,8 @@ func (p *Pacer) giveTurnsAndUnlock() {
 // nextLocked returns the next call of the queue, and when it may go out. If no call is ready, it
 // returns nil, and when to look again.
 //
-// Next is the first ready call of the person who sent a request longest ago. A person with a
-// pause sends one request at a time, each after the pause.
+// The next call is the first ready call of the person who sent a request longest ago. A person with
+// a pause sends one request at a time, each after the pause.
 func (p *Pacer) nextLocked() (next *Ticket, dueAt time.Duration) {
 	now := p.now()
 	var sentAt time.Duration      // when the person of next last sent a request
@@ -235,7 +239,7 @@ func (p *Pacer) nextLocked() (next *Ticket, dueAt time.Duration) {
 	for id, calls := range p.queue.Waiting {
 		person := p.limited[id]
 		if person.pause > 0 && person.latestTicket.verdictTimer != nil {
-			continue // the last request is undecided: one at a time. Its verdict looks again
+			continue // the last request is undecided; its verdict is an event, which looks again
 		}
 
 		for _, entry := range calls {
@@ -305,8 +309,9 @@ func (t *Ticket) ahead() int {
 }
 
 // sendLocked lets the request of t out. The request counts as accepted if no refusal comes within
-// twice the time of the slowest refusal: after 400 ms if that took 200 ms, and after 1 s at the
-// latest. A 2xx may come later, because a response that is not streamed has its header at its end.
+// twice the time of the slowest refusal: after 400 ms if this refusal took 200 ms, and after 1 s at
+// the latest. The 2xx may come much later: a response that is not streamed has its header at its
+// end.
 func (t *Ticket) sendLocked() {
 	verdictTimeout := min(2*cmp.Or(t.pacer.slowestRefusal, maxVerdictTime), maxVerdictTime)
 	sentAt := t.pacer.now()
@@ -332,7 +337,7 @@ func (t *Ticket) NoteAccepted() {
 	t.acceptLocked()
 }
 
-// acceptLocked notes that the last request of t is accepted, unless it is decided already. An
+// acceptLocked notes that the last request of t is accepted, unless this request is decided. An
 // accepted request ends the refusals in a row of the person, and shortens the gap.
 func (t *Ticket) acceptLocked() {
 	p := t.pacer
@@ -349,7 +354,8 @@ func (t *Ticket) acceptLocked() {
 	t.undo.personPause = person.pause
 	person.refusalsInARow = 0
 	person.pause = 0
-	if t.sentAt > p.lastRefusalAt && p.gap > 0 { // one from before the last refusal does not count
+	// A request sent before the last refusal does not show that the gap may be shorter.
+	if t.sentAt > p.lastRefusalAt && p.gap > 0 {
 		t.undo.queuePause = p.queuePause
 		t.undo.lastAcceptedAt = p.lastAcceptedAt
 		t.undo.shortenedAt = p.now()
@@ -433,19 +439,19 @@ func (t *Ticket) undoAcceptedLocked(person *personState) {
 //
 //	refused is                        gap                   pause of the queue
 //	the first request                 a third of a second   none
-//	one that the queue did not send   the same              the same
-//	one sent before an earlier one    the same              the same
-//	  was refused
-//	the request after a pause         the same, or less     1.5 times the last pause, within
+//	one that the queue did not send   unchanged             unchanged
+//	one sent before another refusal   unchanged             unchanged
+//	the request after a pause         unchanged, or less    1.5 times the last pause, within
 //	                                  (see below)           the bounds below
 //	any other request                 1.25 times as long,   1.5 gaps
 //	                                  if calls wait
 //
-// A pause delays all waiting calls. So after a pause their gaps together are at most maxGap, and
-// the next pause is at most three such gaps.
+// A pause delays all waiting calls. So if the request after a pause is refused, the gaps of the
+// waiting calls together become at most maxGap. The next pause is at least 1.5 gaps, and at most
+// three such gaps or maxQueuePause.
 //
-// The queue also waits as long as the API asks for, up to maxPause. It does not if the wait may be
-// of one person alone, who is refused again and again while others are accepted.
+// The queue also waits as long as the API asks for, up to maxPause. The exception is a wait that
+// may be of one person alone, who is refused again and again while others are accepted.
 func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 	p := t.pacer
 	switch {
@@ -462,8 +468,8 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 		p.queuePause = max(p.gap*3/2, min(p.queuePause*3/2, longestGap*3, maxQueuePause))
 
 	default:
-		// For a person who may have a limit of their own the gap stays: it is the gap of all. The
-		// refusals in a row, by which mayHaveOwnLimit goes, include this one (NoteRefused).
+		// The gap is that of all people: it stays if the person may have a limit of their own. For
+		// mayHaveOwnLimit the refusals in a row include the present one (NoteRefused).
 		if !person.mayHaveOwnLimit() && p.queue.Len() > 0 {
 			p.gap = min(p.gap*5/4, maxGap)
 		}
@@ -479,10 +485,11 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 	p.nextSendAt = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }
 
-// pausePersonLocked makes the pause of a person longer from a second refusal in a row on, and if
-// the person may have a limit of their own, at least as long as the API asks for.
+// pausePersonLocked makes the pause of a person longer with each refusal in a row from the second
+// on. If the person may have a limit of their own, the pause is at least as long as the API asks
+// for, up to maxPause.
 func (t *Ticket) pausePersonLocked(person *personState, retryAfter time.Duration) {
-	// A request that was sent before the refusal before this one does not lengthen the pause.
+	// A request that was sent before the previous refusal does not lengthen a pause.
 	if person.refusalsInARow > 1 && (person.pause == 0 || t.sentAt > person.lastRefusalAt) {
 		person.pause = nextPause(person.pause)
 	}

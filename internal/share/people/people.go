@@ -19,8 +19,8 @@ type Bounds struct {
 	// requests are accepted at the same time. 0 is 256.
 	MaxCalls int
 
-	// MaxCallsPerPerson returns how many calls one person may run at a time; 0: no bound. If it is
-	// nil, there is none. The number may change. The Registry holds its lock during the call.
+	// MaxCallsPerPerson returns how many calls one person may run at a time. 0, or a nil function,
+	// is no bound. The number may change. The Registry holds its lock while the function runs.
 	MaxCallsPerPerson func() int
 }
 

@@ -13,7 +13,7 @@ const maxBytes = 64 << 20
 const (
 	reasonPerson   = "person" // the requests of the person
 	reasonServer   = "server" // the requests of all people
-	reasonBytes    = "bytes"  // the bytes of either
+	reasonBytes    = "bytes"  // the bytes of the person or of all people
 	reasonDraining = "shutting down"
 )
 
@@ -56,8 +56,8 @@ func (r *Registry) take(personID string, more holding) error {
 
 	own := r.held[personID].plus(more)
 	all := r.all.plus(more)
-	// Only what grows is checked: the requests of people may be more than a new bound, and the bytes
-	// of calls without their requests more than any (HoldBytes).
+	// Only what grows is checked. Requests may already be beyond a bound that is new, and bytes
+	// beyond any bound, because HoldBytes ignores the bounds.
 	if more.requests == 0 {
 		own.requests, all.requests = 0, 0
 	}

@@ -9,11 +9,12 @@ import (
 )
 
 // Acquire waits for a slot, in which a call runs. A slot is free while fewer calls run than
-// Bounds.MaxCalls. It goes to the call that waited first, but a call of a person who runs as many
-// calls as Bounds.MaxCallsPerPerson allows is passed over.
+// Bounds.MaxCalls. A free slot goes to the call with the first place in the queue. But calls of a
+// person who runs as many calls as Bounds.MaxCallsPerPerson allows are passed over.
 //
-// release gives the slot back, and must be called once. If ctx ends first, the error is call.EndOf;
-// if c.WaitDeadline comes first, that wraps call.ErrWaiting. With an error, Acquire sets c.Ahead.
+// release gives the slot back, and must be called once. If ctx ends first, the error is that of
+// call.EndOf. If c.WaitDeadline comes first, the error wraps call.ErrWaiting. With an error,
+// Acquire sets c.Ahead.
 func (r *Registry) Acquire(ctx context.Context, c *call.Call) (release func(), err error) {
 	ctx, cancel := c.WaitContext(ctx)
 	defer cancel()

@@ -47,7 +47,7 @@ type Queue struct {
 type Entry struct {
 	PersonID string // ID of the person
 	Value    any    // for the user of the queue
-	Number   int    // of the place, in the order in which calls first waited; 0 before
+	Number   int    // of the place, in the order in which calls first waited; 0: none yet
 
 	// ReadyAt is when the call may go at the earliest; 0: at once. It is on the clock of the
 	// queue's user. A call that gets a kept place also gets the ReadyAt of that place.
@@ -58,9 +58,14 @@ type Entry struct {
 }
 
 // Enter puts a call into the queue, and returns the turn of this wait: a channel that GiveTurn
-// closes. A call that has waited before gets its old place. Another call gets the first place that
-// is kept for its person, if there is one, unless its own ReadyAt is set: the API has refused it.
-// Any other call gets a new place, behind all others. A call that gave up must not enter again.
+// closes. A call that gave up must not enter again. Places are given so:
+//
+//	a call that has waited before         its old place
+//	its ReadyAt is 0, and a place is      the first place that is kept
+//	  kept for its person
+//	any other call                        a new place, behind all others
+//
+// A call that has not waited has a ReadyAt if the API has refused it.
 func (q *Queue) Enter(e *Entry) (turn <-chan struct{}) {
 	q.DropOldPlaces()
 	keptIndex := slices.IndexFunc(q.kept, func(k *Entry) bool { return k.PersonID == e.PersonID })
@@ -101,10 +106,10 @@ func (q *Queue) Leave(e *Entry) bool {
 	return waits
 }
 
-// Ahead returns how many calls are ahead of a waiting call. If people take turns, it counts the n
-// earlier calls of the person, and up to n calls of each other person. So it returns 0 for the
-// first call of a person, although others may be before it: a Queue does not know whose turn is
-// next.
+// Ahead returns how many calls are ahead of a waiting call. If people take turns, and the person
+// has n earlier calls, Ahead counts these n, and up to n calls of each other person. So Ahead
+// returns 0 for the first call of a person, although calls of other people may go before: a Queue
+// does not know whose turn is next.
 func (q *Queue) Ahead(e *Entry) int {
 	before := countBefore(q.Waiting[e.PersonID], e)
 	ahead := 0
