@@ -23,11 +23,11 @@ func (s *Service) newAdvisor() advice.Advisor {
 		return KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")) // a missing key has no flaw
 	}
 	login := "" // the command line that stores the key of the server
-	otherServer := ""
+	storedKeyServer := ""
 	if cfg.UsesStoredKeyFile() {
 		login = s.StartCommand + " login"
 		if cfg.APIKeyErr != nil {
-			otherServer = cfg.APIKeyServer
+			storedKeyServer = cfg.APIKeyServer
 		}
 	}
 	models := map[string]advice.Setting{}
@@ -41,7 +41,7 @@ func (s *Service) newAdvisor() advice.Advisor {
 		Streams:              cfg.Responses.Stream != "false",
 		KeyVariable:          cfg.CredentialVariable,
 		KeyInFile:            cfg.APIKeyFile != "",
-		StoredKeyServer:      otherServer,
+		StoredKeyServer:      storedKeyServer,
 		LoginCommand:         login,
 		StoredKeyUnused:      cfg.StoredKeyUnused,
 		KeyFlaw:              keyFlaw,

@@ -107,8 +107,8 @@ func (k *keyring) setCurrent(key string) {
 	key = strings.TrimSpace(key)
 	k.current.Store(&key)
 	old := k.sealingKeys()
-	isCurrent := len(old) > 0 && old[0] == key // the file was broken, and has the same key again
-	if len(key) < minSealingKey || isCurrent {
+	isLatest := len(old) > 0 && old[0] == key // the file was broken, and has the same key again
+	if len(key) < minSealingKey || isLatest {
 		return
 	}
 	keys := append([]string{key}, old[:min(1, len(old))]...)

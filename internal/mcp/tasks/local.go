@@ -331,19 +331,19 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 
 	// If ref was set before, and is nil now, the API has lost the response. After a retry ref may
 	// be another response: an API that keeps one response is taken to keep the next.
-	wasAsked := refAtHalf != nil && t.local.ref.Load() != nil
+	skipGET := refAtHalf != nil && t.local.ref.Load() != nil
 
 	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. For any
 	// other call the request waits until the response has a name: without a name the answer would
 	// be lost.
-	return ts.awaitNamedAndKept(t, wasAsked)
+	return ts.awaitNamedAndKept(t, skipGET)
 }
 
 // awaitNamedAndKept waits until the API has named the response of a task, during a retry for
 // nameTimeout at most. It reports whether the task is working, its response has a name, and no GET
-// says that the response is lost. It makes no GET if wasAsked says that an earlier GET has not
+// says that the response is lost. It makes no GET with skipGET: an earlier GET has not
 // found the response lost.
-func (ts *Tasks) awaitNamedAndKept(t *Task, wasAsked bool) bool {
+func (ts *Tasks) awaitNamedAndKept(t *Task, skipGET bool) bool {
 	// A task without any name cannot go on, and waits without a bound. A task with the name of an
 	// earlier attempt can go on, so its wait for the next name is bounded.
 	var timeout <-chan time.Time
@@ -356,7 +356,7 @@ func (ts *Tasks) awaitNamedAndKept(t *Task, wasAsked bool) bool {
 	if ref == nil || t.hasEnded() {
 		return false
 	}
-	return wasAsked || !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
+	return skipGET || !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
 }
 
 // awaitNamed waits until ref refers to the response of the present attempt. It returns before if

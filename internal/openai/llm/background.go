@@ -220,11 +220,11 @@ func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, b *background) e
 	return nil
 }
 
-// follow waits until a response in the background ends. broken is the error that ended the last
+// follow waits until a response in the background ends. streamErr is the error that ended the last
 // connection, or nil if the API has answered that the response runs.
 //
 //   - A stream that breaks for a temporary reason is resumed after its last event, as long as new
-//     events come (mayResume). Otherwise, or if broken is nil, follow polls the state of the
+//     events come (mayResume). Otherwise, or if streamErr is nil, follow polls the state of the
 //     response.
 //   - If a GET fails, follow goes on, because the failure tells nothing about the response: the key
 //     may be new, or a firewall may have answered. If no time is left for another GET, follow
@@ -234,12 +234,12 @@ func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, b *background) e
 //   - If ctx ends, or the response is too large, follow cancels the response, and returns an error.
 //     If the stream was a complete answer, and the client has not cancelled the call, follow returns
 //     what was streamed instead.
-func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*call.Response, error) {
+func (x *exchange) follow(ctx context.Context, acc *accumulator, streamErr error) (*call.Response, error) {
 	delays := newDelays()
 	var failure *call.APIError
-	streamBroke := broken != nil // the last connection was to bring the stream, and has failed
+	streamBroke := streamErr != nil // the last connection was to bring the stream, and has failed
 	if streamBroke {
-		failure = x.client.attemptError(ctx, broken, 1) // try's copy has the number of attempts
+		failure = x.client.attemptError(ctx, streamErr, 1) // try's copy has the number of attempts
 	}
 
 	for {

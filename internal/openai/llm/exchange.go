@@ -232,8 +232,9 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	if x.params["stream"] == true {
 		accept = eventStream
 	}
+	connected := false
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { mayCost = true },
+		GotConn: func(httptrace.GotConnInfo) { connected = true },
 	})
 	options := append(x.client.requestOptions(ctx, x.call, &resp),
 		option.WithRequestBody("application/json", body),
@@ -242,11 +243,11 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	_, err = x.client.service.New(endless, responses.ResponseNewParams{}, options...)
 
 	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx
-	mayBeTaken := mayCost
+	mayBeTaken, mayCost := connected, connected
 	if hasStatus {
 		isServerError := failure.Status >= http.StatusInternalServerError
 		mayBeTaken = isServerError || apierror.MayBeInProgress(failure)
-		mayCost = mayCost && failure.Status >= http.StatusGatewayTimeout
+		mayCost = connected && failure.Status >= http.StatusGatewayTimeout
 	}
 	if mayBeTaken {
 		x.call.WaitDeadline = time.Time{}
@@ -341,10 +342,11 @@ func (x *exchange) removeRefused(name string, failure *call.APIError) bool {
 		x.toRemember = append(x.toRemember, p)
 	}
 
-	p.personID = everyone // one log line for all people
+	key := p // of the log line, one for all people
+	key.personID = everyone
 	log := x.client.options.Logger.With("model", x.model, "param", name,
 		"status", failure.Status, "code", failure.Code)
-	x.client.warnings.Log(p, func(n int) {
+	x.client.warnings.Log(key, func(n int) {
 		log.Warn("the API refuses a parameter: asking again without it", "count", n)
 	})
 	return true

@@ -170,17 +170,18 @@ var (
 // begins with plain text, Content-Encoding is ignored: some servers name one that does not exist.
 func decodedBody(resp *http.Response) (*bufio.Reader, *call.APIError) {
 	encoding := resp.Header.Get("Content-Encoding")
+	problem := "the server sends Content-Encoding " + encoding
 	body := bufio.NewReader(resp.Body)
 	start, err := body.Peek(len("data:"))
 	switch {
 	case errors.Is(err, gzip.ErrHeader):
-		encoding = "gzip, and a body that is not"
+		problem = "the server sends Content-Encoding gzip, and a body that is not"
 	case encoding == "", startOfText().Match(start):
 		return body, nil
 	}
 	return nil, &call.APIError{
 		Kind:    call.KindBadResponse,
-		Message: "the server sends Content-Encoding " + encoding,
+		Message: problem,
 		Err:     call.ErrEncoding,
 	}
 }

@@ -40,7 +40,7 @@ func (a *accumulator) addStreamed(r *call.Response) {
 // so are texts that came only as deltas.
 func (a *accumulator) streamedItems(filtered bool) []call.Item {
 	var complete, unfinished []call.Item
-	answered := filtered // leaves out incomplete messages, too
+	onlyComplete := filtered
 	for _, s := range a.items {
 		item := s.Item
 		if !filtered {
@@ -49,13 +49,13 @@ func (a *accumulator) streamedItems(filtered bool) []call.Item {
 		switch {
 		case s.isComplete && item.Type != "":
 			complete = append(complete, item)
-			answered = answered || isAnswer(item)
+			onlyComplete = onlyComplete || isAnswer(item)
 		case textOf(item) != "":
 			unfinished = append(unfinished, item)
 		}
 	}
 
-	if answered {
+	if onlyComplete {
 		return complete
 	}
 	return append(complete, unfinished...)

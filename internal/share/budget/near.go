@@ -69,15 +69,15 @@ func (b *Budget) noteNearLocked(p call.Person, bk bucket, share int64) (words st
 	now := time.Now()
 
 	nb := b.nearBuckets.Get(bk.key)
-	isNew := !now.Before(nb.quietUntil)
-	if isNew {
+	mayLog := !now.Before(nb.quietUntil)
+	if mayLog {
 		nb.quietUntil = now.Add(period)
 	}
 	nb.bucket = bk
 	nb.person = p
 	nb.nearUntil = now.Add(time.Duration(share-nearThousandths+1) * (period / 1000))
 	b.nearBuckets.Set(bk.key, nb)
-	if isNew && b.Log != nil {
+	if mayLog && b.Log != nil {
 		log := b.Log.With("limit", bk.Name, "used", words)
 		if !bk.ofAll {
 			log = log.With("client", p.Name)

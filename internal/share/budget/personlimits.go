@@ -49,17 +49,8 @@ func ParsePersonLimits(data string) (PersonLimits, error) {
 
 // parsePerson parses the words of a line. problem is what is wrong with the line, or "".
 func parsePerson(words []string) (id string, limits map[string]float64, problem string) {
-	name, settings := words[0], words[1:] // name of a token, which has no colon
-	id = call.TokenIDPrefix + name
-	isInvalid := strings.Contains(name, ":")
-	if strings.Contains(name, "://") && len(settings) > 0 { // an issuer, and a subject
-		name, settings = settings[0], settings[1:]
-		id = words[0] + " " + name
-		isInvalid = false
-	}
-	setting, value, _ := strings.Cut(name, "=")
-	_, isSetting := parseLimit(setting, value)
-	if isSetting || isInvalid {
+	id, settings, ok := parseID(words)
+	if !ok {
 		return "", nil, "does not begin with the name of a token, or with issuer and subject"
 	}
 
@@ -81,6 +72,21 @@ func parsePerson(words []string) (id string, limits map[string]float64, problem 
 		return "", nil, "has no limit"
 	}
 	return id, limits, ""
+}
+
+// parseID returns the ID of a person, and the words that follow. The first words are the name of a
+// token, or issuer and subject. ok is false if they are not: the name of a token has no colon, and
+// none of the words is a limit.
+func parseID(words []string) (id string, settings []string, ok bool) {
+	isName := func(word string) bool {
+		setting, value, _ := strings.Cut(word, "=")
+		_, isLimit := parseLimit(setting, value)
+		return !isLimit
+	}
+	if strings.Contains(words[0], "://") && len(words) > 1 {
+		return words[0] + " " + words[1], words[2:], isName(words[1])
+	}
+	return call.TokenIDPrefix + words[0], words[1:], isName(words[0]) && !strings.Contains(words[0], ":")
 }
 
 // parseLimit parses the limit of a setting. ok is false if a line may not have this limit.

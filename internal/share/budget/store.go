@@ -177,9 +177,9 @@ func (s *Store) apply(change storeChange) reply {
 func (s *Store) runScript(change storeChange) reply {
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
 	defer cancel()
-	fails := false
+	beginsToFail := false
 	began := time.Now()
-	defer func() { (*s.observer.Load())(time.Since(began), fails) }()
+	defer func() { (*s.observer.Load())(time.Since(began), beginsToFail) }()
 
 	pool := s.pool.Load()
 	conn, _ := pool.GetContext(ctx) // after an error, conn.Do returns the same error
@@ -190,15 +190,15 @@ func (s *Store) runScript(change storeChange) reply {
 		return r
 	}
 
-	refusal, refuses := errors.AsType[redis.Error](err)
-	refuses = refuses && notRunError().MatchString(string(refusal))
+	refusal, ok := errors.AsType[redis.Error](err)
+	wasRefused := ok && notRunError().MatchString(string(refusal))
 	wasCurrent := s.renewPool(pool)
-	fails = wasCurrent && s.failing.CompareAndSwap(false, true)
+	beginsToFail = wasCurrent && s.failing.CompareAndSwap(false, true)
 	_ = pool.Close() // takes a while: other uses know already that the store fails
 	if wasCurrent {
 		s.logFailure(ctx, err)
 	}
-	if connected && !refuses {
+	if connected && !wasRefused {
 		return reply{outcome: unsure}
 	}
 	return reply{outcome: notRun}
