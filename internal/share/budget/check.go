@@ -24,8 +24,8 @@ type CheckResult struct {
 }
 
 // Check runs the script in the store, and asks the store for its clock and its policy. It takes at
-// most 1.5 seconds: 0.5 to connect, 0.5 for EVALSHA, and 0.5 for EVAL if the store does not know
-// the script yet.
+// most 2 seconds: 0.5 to connect, and 0.5 for each command, which are EVALSHA, EVAL if the store
+// does not know the script yet, and that of inspect.
 func (s *Store) Check(ctx context.Context) (found CheckResult) {
 	bounded, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
@@ -35,11 +35,11 @@ func (s *Store) Check(ctx context.Context) (found CheckResult) {
 		_, err = s.runScriptOn(conn, probe)
 	}
 	if err == nil {
-		found, err = s.inspect(bounded, conn)
+		found, err = s.inspect(conn)
 	}
 	if err != nil {
 		found.Err = err
-		found.Hint = s.Hint(bounded, err)
+		found.Hint = s.Hint(ctx, err)
 	}
 	return found
 }
@@ -60,10 +60,10 @@ return { ok = words }`
 // a policy that drops only such keys drops them, too. Without a maxmemory no policy drops keys. The
 // script gets a key that it does not use: some services and proxies refuse a script without keys
 // (django/channels_redis#379, twitter/twemproxy#60).
-func (s *Store) inspect(ctx context.Context, conn redis.Conn) (found CheckResult, err error) {
+func (s *Store) inspect(conn redis.Conn) (found CheckResult, err error) {
 	key := s.fullKey(probe.marks[0].key)
 	began := time.Now()
-	words, err := redis.String(redis.DoContext(conn, ctx, "EVAL", inspectScript, 1, key))
+	words, err := redis.String(conn.Do("EVAL", inspectScript, 1, key))
 	middle := began.Add(time.Since(began) / 2)
 	if err != nil {
 		return found, err

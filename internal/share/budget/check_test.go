@@ -1,7 +1,9 @@
 package budget
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"testing"
 	"time"
 
@@ -68,7 +70,15 @@ func (r *replica) warned(t *testing.T, warning string, times int) {
 	compare.Equal(t, "warnings", r.log.count(warning), times)
 }
 
-// The clocks of a store differ by whole seconds. This one refuses a script without keys, as
+// farAway is a connection to a store with a round trip of 0.2 s.
+type farAway struct{ net.Conn }
+
+func (f farAway) Write(p []byte) (int, error) {
+	time.Sleep(200 * time.Millisecond)
+	return f.Conn.Write(p)
+}
+
+// The store is far away, but each reply comes in time. The clocks of a store differ by whole seconds. This one refuses a script without keys, as
 // ElastiCache Serverless does, and writes ERR before NOSCRIPT, as Kvrocks does.
 func TestAhead(t *testing.T) {
 	for _, seconds := range []int64{61, -3600} {
@@ -80,6 +90,12 @@ func TestAhead(t *testing.T) {
 				"changeState", "*1\r\n:0\r\n", // take.lua
 				"words }\r\n$1\r\n0\r\n",
 				"-ERR Lua scripts without any input keys are not supported.\r\n")
+			r.Store.options.Timeout = 500 * time.Millisecond
+			dial := r.Store.options.Dial
+			r.Store.options.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dial(ctx, network, address)
+				return farAway{conn}, err
+			}
 			found := r.Store.Check(t.Context())
 			ahead := time.Duration(seconds) * time.Second
 			compare.Equal(t, "found", found, CheckResult{ClockAhead: ahead})
