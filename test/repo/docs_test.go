@@ -280,8 +280,9 @@ func TestUsesOfKinds(t *testing.T) {
 	causes := find(`(?m)^\t(Err\w+) `, read(t, "internal/base/call/cause.go"))
 	causes = append(causes, "ErrWaiting", "IsCancelled", "TimeoutError\\]")
 	asks := regexp.MustCompile(`call\.(Kind[A-Z]|` + strings.Join(causes, "|") + `)`)
-	makes := regexp.MustCompile(`([Kk]ind: +|[Kk]ind = |return )call\.Kind\w+|call\.Kind\w+\.Errorf`)
-	declared := regexp.MustCompile(`(?m)^(?:func|var) (?:\(.*?\) )?`)
+	makes := regexp.MustCompile(`([Kk]ind: +|[Kk]ind = )call\.Kind\w+|return call\.Kind\w+\n|` +
+		`call\.Kind\w+\.Errorf|call\.KindOf`)
+	declared := regexp.MustCompile(`(?m)^(?:func|var) (?:\(.*?\) |\(\s*)?`)
 	comment := regexp.MustCompile(`//.*`)
 
 	adding := read(t, "docs/adding.md")

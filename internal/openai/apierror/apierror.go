@@ -31,8 +31,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// MaxText is how many bytes of a text of an error are read. Package llm reads more if most of them
-// are blanks.
+// MaxText is how many bytes of a text of an error are read. Package llm reads more if nearly all of
+// them are blanks.
 const MaxText = 64 << 10
 
 // BodyTooLarge is the message of the error about a body that is too large.

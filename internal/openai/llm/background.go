@@ -279,7 +279,11 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, streamErr error
 			return r, nil
 		case failure == nil: // the response still runs
 		case failure.ResponseLost && acc.isAnswered(): // as readStream does in the foreground
-			return x.streamedAnswer(acc)
+			r, err = acc.finishStreamed()
+			if err == nil { // no body has brought r, so readResponse has added nothing
+				x.call.Reported.Add(reported(r))
+			}
+			return r, err
 		case failure.ResponseLost, !acc.runsAtAPI():
 			return nil, failure
 		case ctx.Err() != nil:
@@ -295,27 +299,21 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, streamErr error
 func (x *exchange) endEarly(
 	ctx context.Context, acc *accumulator, failure *call.APIError,
 ) (*call.Response, error) {
+	before := x.call.Reported
 	r := x.client.cancelEarly(ctx, acc)
 	if r != nil {
 		return r, nil
 	}
 	if acc.isAnswered() && !call.IsCancelled(ctx) {
-		streamed, err := x.streamedAnswer(acc)
+		streamed, err := acc.finishStreamed()
+		if err == nil && x.call.Reported == before { // else cancelEarly has added this response
+			x.call.Reported.Add(reported(streamed))
+		}
 		if err == nil {
 			return streamed, nil
 		}
 	}
 	return nil, failure
-}
-
-// streamedAnswer returns the response of a stream that has brought a complete answer, but not the
-// event that ends the response. No body has brought this response, so it is not yet in Reported.
-func (x *exchange) streamedAnswer(acc *accumulator) (*call.Response, error) {
-	r, err := acc.finishStreamed()
-	if err == nil {
-		x.call.Reported.Add(reported(r))
-	}
-	return r, err
 }
 
 // mayResume reports whether to resume a stream that has broken with failure. A connection that the

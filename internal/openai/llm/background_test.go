@@ -207,6 +207,30 @@ func TestNamelessResponse(t *testing.T) {
 	}
 }
 
+// A whole answer was streamed, and no GET finds the end of its response. The answer is kept, and what
+// the API has reported counts once.
+func TestStreamedAnswer(t *testing.T) {
+	stream := sseStep(
+		`{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","background":true}}`,
+		`{"type":"response.output_item.done","sequence_number":1,"output_index":0,"item":{"type":"web_search_call",`+
+			`"id":"ws","status":"completed","action":{"type":"search","query":"q"}}}`,
+		`{"type":"response.output_item.done","sequence_number":2,"output_index":1,"item":{"type":"message","id":"m",`+
+			`"status":"completed","content":[{"type":"output_text","text":"Yes."}]}}`)
+	for cancel, want := range map[string]string{
+		`{"id":"resp_1","status":"cancelled","usage":{"input_tokens":5},"tool_usage":{"web_search":{"num_requests":1}}}`: "5 1",
+		`{"id":"resp_1","status":"cancelled"}`: "0 1",
+	} {
+		bubble(t, cancel, func(t *testing.T) {
+			fails := answer(500, "")
+			cl, _ := newClient(0, stream, fails, fails, fails, fails, answer(200, cancel), answer(200, cancel))
+			c := &call.Call{}
+			_, err := cl.Create(within(t, 10*time.Second), c, backgroundQuestion())
+			wantSuccess(t, err)
+			wantEqual(t, "tokens, searches", fmt.Sprint(c.Usage.Input, c.Searches), want)
+		})
+	}
+}
+
 // The waits start anew after progress, and are as long as the API asks for. One that is too long is
 // cut.
 func TestReconnectWaits(t *testing.T) {

@@ -18,7 +18,7 @@ const tracker = "utm_source=openai"
 // Clean removes what the API adds to the text of the model: citation markers, and utm_source=openai
 // in links. It does not change code.
 func Clean(s string) string {
-	if strings.Contains(s, "entity") || strings.Contains(s, "\ue200url") || strings.Contains(s, "<cite index") {
+	if strings.Contains(s, "entity") || strings.Contains(s, "\ue200url") {
 		s = unwrapWords(s)
 	}
 	if candidates := literalsIn(s); len(candidates) > 0 {
@@ -27,18 +27,15 @@ func Clean(s string) string {
 	return removeTrackers(s, false)
 }
 
-// wordMarker matches a marker around words of the text. Its submatches are:
+// wordMarker matches a marker of ChatGPT around words of the text. Its submatches are:
 //
-//	1     the name in ChatGPT's entity["city","Paris","capital of France"]
-//	2, 3  the words and the address of a link of ChatGPT; the address may be the name of a result
+//	1     the name in entity["city","Paris","capital of France"]
+//	2, 3  the words and the address of a link; the address may be the name of a result
 //	      (turn0search0)
-//	4     the quotation in Claude's <cite index="0-1">
-//	      (https://github.com/anthropics/anthropic-sdk-typescript/issues/1119)
 var wordMarker = text.LazyRegexp(
 	`\x{E200}?\b(?:product_)?entity\x{E202}?\[` + jsonText + `, ?"((?:[^"\\\n]|\\.)*)"` +
 		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?|` +
-		`\x{E200}url\x{E202}([^\x{E200}-\x{E202}\n]+)\x{E202}([^\x{E200}-\x{E202}\n]*)\x{E201}|` +
-		`<cite index="[^"<>\n]*">((?s:.*?))(?:</cite>|\z)`)
+		`\x{E200}url\x{E202}([^\x{E200}-\x{E202}\n]+)\x{E202}([^\x{E200}-\x{E202}\n]*)\x{E201}`)
 
 // jsonText matches a text in JSON, for wordMarker.
 const jsonText = `"(?:[^"\\\n]|\\.)*"`
@@ -59,8 +56,6 @@ func unwrapWords(s string) string {
 		switch {
 		case m[2] >= 0:
 			b.WriteString(strings.ReplaceAll(s[m[2]:m[3]], `\"`, `"`))
-		case m[8] >= 0:
-			b.WriteString(s[m[8]:m[9]])
 		case strings.HasPrefix(s[m[6]:m[7]], "http"):
 			b.WriteString("[" + s[m[4]:m[5]] + "](" + s[m[6]:m[7]] + ")")
 		default:

@@ -90,22 +90,40 @@ func readMonths() map[string]string {
 // dateWord is a word of dates.table with its kind: published, accessed, other or version.
 type dateWord struct{ text, kind string }
 
-// dateWords are the words of dates.table.
-var dateWords = sync.OnceValue(readDateWords)
+var (
+	// dateWords are the words of dates.table for a single date.
+	dateWords = sync.OnceValue(readDateWords)
+
+	// betweenDays matches what is between the first and the last day of a period: a dash, or one of
+	// the words of dates.table for that.
+	betweenDays = sync.OnceValue(readBetweenDays)
+)
 
 func readDateWords() (all []dateWord) {
 	for _, row := range rows(datesTable) {
 		for word := range strings.SplitSeq(row[1], ", ") {
-			all = append(all, dateWord{word, row[0]})
+			if row[0] != "between" {
+				all = append(all, dateWord{word, row[0]})
+			}
 		}
 	}
 	return all
 }
 
+func readBetweenDays() *regexp.Regexp {
+	words := "[-–—~〜～]"
+	for _, row := range rows(datesTable) {
+		if row[0] == "between" {
+			words += "|" + strings.ReplaceAll(row[1], ", ", "|")
+		}
+	}
+	return regexp.MustCompile(`(?i)^ ?(?:` + words + `) ?$`)
+}
+
 // date is a date in a text.
 type date struct {
 	day  string // YYYY-MM-DD
-	kind string // of the dateWord next to it, "" without one
+	kind string // of the dateWord next to it, "" without one; "period" of the days of a period
 	part        // where the date is, a dateWord before it included
 	form form
 }
@@ -126,7 +144,7 @@ func findDates(s string, inPath bool) (all []date) {
 		}
 		for _, at := range f.match.FindAllStringSubmatchIndex(s, maxDates) {
 			d := date{day: f.day(s, at), part: part{at[0], at[1]}, form: f}
-			if s[d.start] == '/' { // a form of a path may begin with it
+			if s[d.start] == '/' || s[d.start] == '(' { // a form may begin with it
 				d.start++
 			}
 			if d.day != "" && d.isSeparate(s) {
@@ -187,7 +205,8 @@ func (d date) isSeparate(s string) bool {
 // withKinds sets the kinds of the dates of a text, and removes dates that may be versions (see
 // form).
 func withKinds(s string, all []date) []date {
-	next := len(s) // start of the next date
+	next := len(s)    // start of the next date, with its word
+	nextDay := len(s) // the same without the word
 	for i, d := range slices.Backward(all) {
 		end := 0 // of the previous date
 		if i > 0 {
@@ -197,11 +216,12 @@ func withKinds(s string, all []date) []date {
 		if kind == "" {
 			kind = kindAfter(s[d.end:next])
 		}
-		if kind == "" && i+1 < len(all) && isPeriod(s[d.end:next], all[i+1].kind) {
-			kind = "other" // of an event, for example
+		if kind == "" && i+1 < len(all) && betweenDays().MatchString(s[d.end:nextDay]) {
+			kind = "period" // of an event, for example
 			all[i+1].kind = kind
 		}
 		next = d.start - size
+		nextDay = d.start
 		all[i].kind = kind
 		all[i].start = next
 	}
@@ -214,19 +234,6 @@ func withKinds(s string, all []date) []date {
 			d.kind == "" && (d.form.where == "named" || d.form.where == "alone" && followsWord)
 	})
 }
-
-// isPeriod reports whether two dates are the first and the last day of a period: "2026-06-08 to
-// 2026-06-12", with "to" of the kind other, or with a dash. between is the text from the first date
-// to the second or, if a dateWord precedes the second, to that word.
-func isPeriod(between, secondKind string) bool {
-	if secondKind == "other" && strings.TrimSpace(between) == "" {
-		return true
-	}
-	return secondKind == "" && dash().MatchString(between)
-}
-
-// dash matches a dash of https://cldr.unicode.org between the days of a period.
-var dash = text.LazyRegexp(`^ ?[-–—~〜～] ?$`)
 
 // beforeDate are the characters that may be between a word and its date.
 const beforeDate = " \t:：(（[*_|\"“”'`-–—~"
@@ -448,8 +455,9 @@ func (l Link) proseDates(today string) (found pageDates) {
 	gap := after[:first.start]
 	isOfPage := betweenLinkAndWord().MatchString(gap)
 	if first.kind == "" {
-		isOfPage = betweenLinkAndDate().MatchString(gap) && !afterParentheses().MatchString(gap) &&
-			dateEndsRemark().MatchString(after[first.end:])
+		rest := after[first.end:]
+		ofNext := afterParentheses().MatchString(gap) && strings.Trim(rest, " \n.。") != ""
+		isOfPage = betweenLinkAndDate().MatchString(gap) && dateEndsRemark().MatchString(rest) && !ofNext
 	}
 	if !isOfPage {
 		return found

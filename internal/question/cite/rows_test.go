@@ -50,6 +50,7 @@ func readTables() {
 	forms = sync.OnceValue(readForms)
 	months = sync.OnceValue(readMonths)
 	dateWords = sync.OnceValue(readDateWords)
+	betweenDays = sync.OnceValue(readBetweenDays)
 	heading = sync.OnceValue(readHeading)
 }
 
