@@ -18,6 +18,7 @@
 //	yaml     key in the file
 //	env      environment variable that sets it; for the profiles, which share their keys, see
 //	         profileOf
+//	KEY      of a section, such as debug: the variable that sets the KEY of the section
 //	default  value without file, environment and flags (spec §5.3), in YAML
 //	doc      what the key does
 //	min,max  bounds of a number, both included

@@ -207,7 +207,7 @@ func (a *app) quotaID() string {
 // (clients.FixedVariablesOf). A setting of the configuration takes precedence.
 func (a *app) needs(s *service.Service) func(client string) server.Needs {
 	return func(client string) (n server.Needs) {
-		variables := clients.FixedVariablesOf(client)
+		variables := clients.FixedVariablesOf(client) // a copy
 		if s.Config.IsSet("server.answer_within_ms") {
 			delete(variables, "ANSWER_WITHIN_MS")
 		}

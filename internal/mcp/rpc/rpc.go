@@ -69,7 +69,7 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 	if !json.Valid(data) {
 		return nil, ParseError("not JSON")
 	}
-	if jsonx.CountElements(data) > jsonx.MaxElements {
+	if jsonx.CountElements(data) > jsonx.MaxElements { // also with more than 64 levels
 		return nil, InvalidRequest("more than 10,000 elements or 64 levels")
 	}
 	object := gjson.ParseBytes(data)

@@ -67,6 +67,7 @@ func clientInfo(req mcp.Request) mcp.Implementation {
 	if isTask && task == nil { // tasks/get without params, for which the SDK would panic
 		return mcp.Implementation{}
 	}
+	// All requests of the SDK have this method.
 	info := req.(interface{ ClientInfo() *mcp.Implementation }).ClientInfo()
 	if info == nil {
 		return mcp.Implementation{}

@@ -63,7 +63,7 @@ func (s *Server) jsonResult(req mcp.Request, v any, meta map[string]any) *result
 // follows the version StatelessVersion, or the client has asked for this version or a later one in
 // initialize, and got an older version.
 func knowsResultType(req mcp.Request) bool {
-	session, _ := req.GetSession().(*mcp.ServerSession)
+	session := req.GetSession().(*mcp.ServerSession) // requests to a server have one
 	p := session.InitializeParams()
 	asked := p != nil && p.ProtocolVersion >= StatelessVersion
 	return asked || isStateless(req.GetParams().GetMeta())

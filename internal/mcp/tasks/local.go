@@ -304,9 +304,9 @@ func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 //
 //	12.5 s  If the response has a name, a GET asks for the response, for 10 s at most
 //	        (requestTimeout).
-//	25 s    With a name at 12.5 s the task goes on. During a retry it waits for the name of the
-//	        next response, for 2 s at most (nameTimeout). Without a name at 12.5 s the task
-//	        goes on like a polled task.
+//	25 s    With a name at 12.5 s the task is detached, during a retry once the next response has
+//	        a name, or 2 s later (nameTimeout). Without a name at 12.5 s the task waits as a
+//	        polled task does.
 //
 // If the GET says that the API has lost the response, the task cannot go on. If the API loses the
 // response after the GET, the task goes on only if a requery runs in the background again: a retry

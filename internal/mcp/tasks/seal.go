@@ -67,7 +67,7 @@ func unseal(id string, secrets []string, owner []byte) (ref answer.ResponseRef, 
 			ref.Tool = fields[0]
 			ref.ResponseID = fields[1]
 			ref.Excluded = fields[2]
-			ref.GivenOut = true
+			ref.GivenOut = true // a client has the id
 			return ref, true
 		}
 	}

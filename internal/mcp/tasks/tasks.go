@@ -300,8 +300,8 @@ func (ts *Tasks) Cancel(ctx context.Context, t *Task, asker *call.Call) {
 		ts.refreshRemote(ctx, t, asker, true)
 		return
 	}
-	ts.end(t, nil, context.Canceled)
-	t.local.stop(context.Canceled) // Run has set stop: a known task can be detached
+	ts.end(t, nil, context.Canceled) // first: an answer that comes now is too late
+	t.local.stop(context.Canceled)   // Run has set stop: a known task can be detached
 	<-t.local.returned
 }
 

@@ -51,7 +51,9 @@ type background struct {
 	id        string   // "" until the API names the response as one in the background
 	goesOn    bool     // the call has ended, and the response was not cancelled
 
-	nextSequence float64 // sequence number that follows those of all events so far
+	// nextSequence is the sequence number that follows those of all events so far. If a server sends
+	// no numbers, a resumed stream brings nothing new, and follow polls.
+	nextSequence float64
 	resumedFrom  float64 // nextSequence when the connection began: earlier events were read before
 }
 

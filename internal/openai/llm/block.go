@@ -148,7 +148,8 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		return
 	}
 
-	// A ".done" event has the whole text, of which some may not have come.
+	// A ".done" event has the whole text, of which some may not have come. Other events have no text
+	// here, and nothing is missing.
 	missing, ok := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
 	if ok && missing != "" {
 		b.half = "" // missing has the whole character, of which half was held back

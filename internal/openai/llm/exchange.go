@@ -198,7 +198,7 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 // request also counts as begun
 //
 //   - if the model has begun its work;
-//   - if the response goes on after the end of the call: follow has decided goesOn before;
+//   - if the response goes on after the end of the call: cancelEarly has set goesOn before;
 //   - if the call ends while the API has told nothing. A plain response tells nothing before its
 //     end, and a response in the background may go on before the API names it.
 func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
@@ -263,7 +263,7 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 
 // prepareRepeat removes the parameter that the API refuses, and reports whether to make the request
 // again at once, without the parameter. After a lost response prepareRepeat removes background and
-// returns false: the lost response counts as an attempt, and the next attempt waits.
+// returns false: the lost response counts as an attempt, which is retried (lostError) after a wait.
 func (x *exchange) prepareRepeat(failure *call.APIError) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.removeRefused("background", failure)

@@ -100,21 +100,21 @@ func (m *memory) forgetRefusals() {
 // effectiveRefusalsLocked returns the refusals that count for a person (see refusal): the person's
 // own from minRefusals on, and those of all people with minRefusals, if these are two or more.
 func (m *memory) effectiveRefusalsLocked(personID string) []*refusal {
-	var effective []*refusal
+	var ofAll []*refusal
 	for _, r := range m.refusals.Live() {
 		if r.sinceAnyAccepted >= minRefusals {
-			effective = append(effective, r)
+			ofAll = append(ofAll, r)
 		}
 	}
-	if len(effective) == 1 { // of one person: they count for that person only
-		effective = nil
+	if len(ofAll) == 1 { // of one person: they count for that person only
+		ofAll = nil
 	}
 
 	ofPerson := m.refusals.Get(personID)
 	if ofPerson != nil && ofPerson.count >= minRefusals {
-		effective = append(effective, ofPerson)
+		return append(ofAll, ofPerson)
 	}
-	return effective
+	return ofAll
 }
 
 // refusalFor returns the remembered error with which a person's call fails, or nil if the call may

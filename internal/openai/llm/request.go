@@ -67,7 +67,8 @@ func (cl *Client) newParams(person call.Person, request call.Request) params {
 	return p
 }
 
-// nonZero deletes the members that are not set, and returns the others in the same map.
+// nonZero deletes the texts, numbers and booleans that are not set, and returns the other members in
+// the same map.
 func nonZero(members map[string]any) map[string]any {
 	maps.DeleteFunc(members, func(_ string, v any) bool {
 		return v == "" || v == 0 || v == false

@@ -76,13 +76,12 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 		changes, r = toStore.buckets, storeReply // without shares if a mark refuses the change
 	}
 
+	// The shares lack what other responses have used: the next call of the person notes that.
 	b.noteNear(t.nearWords, t.person, changes, r.shares)
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
 	t.settleOtherResponses(others)
-	// With an ID, the mark that refuses is the endMark: another process has settled the call. A
-	// releaseMark does not refuse, because only a closeMark settles its key. takeInStore sends a
-	// closeMark only if the reply was lost. Then inStore is false, and there is no releaseMark.
+	// Of the marks of this change only an endMark refuses: then another process has settled the call.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }
@@ -109,7 +108,8 @@ func (t *Taken) settleInStore(correction callChange, end End) (change storeChang
 		change.buckets = t.correctionsByBucket(correction)
 	case end.GoesOn: // SettleResponse takes the call
 	default:
-		correction.use[unitCalls]++ // to 1 for the call itself; with NotCounted from -1 to 0
+		// 1 for the call itself, which the store has not counted yet. With NotCounted -1 becomes 0.
+		correction.use[unitCalls]++
 		correction.reserve = amount{}
 		change.buckets = correction.inBuckets(t.budget.buckets(t.person))
 	}

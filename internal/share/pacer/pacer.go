@@ -63,12 +63,12 @@ type Pacer struct {
 	queue   queue.Queue             // calls of limited people
 	timer   *time.Timer             // begins the next event; nil until the first refusal
 
-	gap            time.Duration // between two requests of the queue; 0: no limit is known
-	nextSendAt     time.Duration // when the queue may let its next request out
-	queuePause     time.Duration // after the last refusal that counted; 0 after an accepted request
-	lastRefusalAt  time.Duration // when the last refusal came
-	lastAcceptedAt time.Duration // when an accepted request last shortened the gap
-	slowestRefusal time.Duration // longest time from a request to its refusal; 0 without a limit
+	gap             time.Duration // between two requests of the queue; 0: no limit is known
+	nextSendAt      time.Duration // when the queue may let its next request out
+	queuePause      time.Duration // after the last refusal that counted; 0 after an accepted request
+	lastRefusalAt   time.Duration // when the last refusal came
+	lastShortenedAt time.Duration // when an accepted request last shortened the gap
+	slowestRefusal  time.Duration // longest time from a request to its refusal; 0 without a limit
 }
 
 // personState is the state of a limited person.
@@ -101,11 +101,11 @@ type Ticket struct {
 
 // undoState is the state before acceptLocked, which undoAcceptedLocked restores.
 type undoState struct {
-	refusalsInARow int           // of the person
-	personPause    time.Duration // of the person
-	queuePause     time.Duration // of the Pacer
-	lastAcceptedAt time.Duration // of the Pacer
-	shortenedAt    time.Duration // when acceptLocked shortened the gap of the Pacer; 0: it did not
+	refusalsInARow  int           // of the person
+	personPause     time.Duration // of the person
+	queuePause      time.Duration // of the Pacer
+	lastShortenedAt time.Duration // of the Pacer
+	shortenedAt     time.Duration // when acceptLocked shortened the gap of the Pacer; 0: it did not
 }
 
 // New returns a Pacer without a limit.
@@ -357,9 +357,9 @@ func (t *Ticket) acceptLocked() {
 	// A request sent before the last refusal does not show that the gap may be shorter.
 	if t.sentAt > p.lastRefusalAt && p.gap > 0 {
 		t.undo.queuePause = p.queuePause
-		t.undo.lastAcceptedAt = p.lastAcceptedAt
+		t.undo.lastShortenedAt = p.lastShortenedAt
 		t.undo.shortenedAt = p.now()
-		p.lastAcceptedAt = t.undo.shortenedAt
+		p.lastShortenedAt = t.undo.shortenedAt
 		p.gap = max(minGap, p.gap*19/20)
 		p.queuePause = 0
 	}
@@ -414,6 +414,7 @@ func (t *Ticket) NoteRefused(retryAfter time.Duration) (wait time.Duration) {
 	}
 	t.slowDownLocked(person, retryAfter)
 	t.pausePersonLocked(person, retryAfter)
+	// The two above compare with the refusal before this one.
 	person.lastRefusalAt = now
 	p.lastRefusalAt = now
 	return wait
@@ -426,10 +427,11 @@ func (t *Ticket) undoAcceptedLocked(person *personState) {
 	before := t.undo
 	person.refusalsInARow = max(person.refusalsInARow, before.refusalsInARow)
 	person.pause = max(person.pause, before.personPause)
+	// After another refusal, the queue is slower already.
 	if before.shortenedAt > 0 && t.sentAt > p.lastRefusalAt {
 		p.queuePause = max(p.queuePause, before.queuePause)
-		if p.lastAcceptedAt == before.shortenedAt { // no other request is accepted since
-			p.lastAcceptedAt = before.lastAcceptedAt
+		if p.lastShortenedAt == before.shortenedAt { // no other request has shortened it since
+			p.lastShortenedAt = before.lastShortenedAt
 		}
 		p.gap = min(p.gap*20/19, maxGap)
 	}
@@ -438,7 +440,7 @@ func (t *Ticket) undoAcceptedLocked(person *personState) {
 // slowDownLocked makes the queue slower after a refusal:
 //
 //	refused is                        gap                   pause of the queue
-//	the first request                 a third of a second   none
+//	any, while no limit is known      a third of a second   none
 //	one that the queue did not send   unchanged             unchanged
 //	one sent before another refusal   unchanged             unchanged
 //	the request after a pause         unchanged, or less    1.5 times the last pause, within
@@ -476,7 +478,7 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 		p.queuePause = p.gap * 3 / 2
 	}
 
-	if person.mayHaveOwnLimit() && p.lastAcceptedAt > person.firstRefusalAt {
+	if person.mayHaveOwnLimit() && p.lastShortenedAt > person.firstRefusalAt {
 		retryAfter = 0
 	}
 	if retryAfter%time.Second == 0 {

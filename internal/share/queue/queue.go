@@ -65,7 +65,8 @@ type Entry struct {
 //	  kept for its person
 //	any other call                        a new place, behind all others
 //
-// A call that has not waited has a ReadyAt if the API has refused it.
+// A call that has not waited has a ReadyAt if the API has refused it. It gets no kept place: the place
+// is for a call that asks anew.
 func (q *Queue) Enter(e *Entry) (turn <-chan struct{}) {
 	q.DropOldPlaces()
 	keptIndex := slices.IndexFunc(q.kept, func(k *Entry) bool { return k.PersonID == e.PersonID })

@@ -59,7 +59,8 @@ type conn struct {
 	authDeadline time.Time // zero if c is authenticated, or no other conn has waited
 
 	// One goroutine at a time uses these fields: the one that serves the connection or, while a
-	// handler runs, that of the background read of net/http, which ends before the next use.
+	// handler runs, that of the background read of net/http, which ends before the next use. A
+	// background read of one byte does not use lateReads, which SetReadDeadline may set meanwhile.
 	headerLines int // since the last response
 	lateReads   int // reads that were tried again, since the present deadline was set
 }

@@ -323,8 +323,8 @@ func (s *instance) serveMCP(res *response, r *http.Request) {
 
 	sdkServer := s.mcpServer.SDKServer(sessionCtx, res.person)
 	getServer := func(*http.Request) *mcp.Server { return sdkServer } // the SDK asks twice
-	// The SDK changes its request, so it gets a copy: net/http reads the original when sendComment
-	// begins the response.
+	// The SDK replaces the Body of its request, so it gets a copy: net/http reads the Body of the
+	// original when sendComment begins the response.
 	requestCopy := r.WithContext(requestCtx)
 	mcp.NewStreamableHTTPHandler(getServer, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,

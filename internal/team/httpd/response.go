@@ -218,7 +218,8 @@ func (res *response) flushLocked() error {
 	return err
 }
 
-// end completes the response, which must not be used afterwards.
+// end completes the response, which must not be used afterwards. If the call was cancelled before
+// the response began, the response is an empty stream, or 202 without a body.
 func (res *response) end() {
 	res.mu.Lock()
 	defer res.mu.Unlock()

@@ -21,7 +21,7 @@
 //	Resource.Verify          for each request with a token
 //	  verifySignature        tries the keys with the id of the token; all, if it has no id
 //	                         one made the signature: accepted
-//	                         none did, but one was tried, and read less than 5 s ago: 401
+//	                         none did, but one has the id, and was read less than 5 s ago: 401
 //	                         the last read failed: 503
 //	  issuer.waiting         all other requests wait for the next read, 100 at most; then
 //	                         verifySignature once more
