@@ -111,13 +111,13 @@ func readDateWords() (all []dateWord) {
 }
 
 func readBetweenDays() *regexp.Regexp {
-	words := "[-–—~〜～]"
+	words := []string{"[-–—~〜～]"}
 	for _, row := range rows(datesTable) {
 		if row[0] == "between" {
-			words += "|" + strings.ReplaceAll(row[1], ", ", "|")
+			words = append(words, strings.Split(row[1], ", ")...)
 		}
 	}
-	return regexp.MustCompile(`(?i)^ ?(?:` + words + `) ?$`)
+	return regexp.MustCompile(`(?i)^ ?(?:` + strings.Join(words, "|") + `) ?$`)
 }
 
 // date is a date in a text.
