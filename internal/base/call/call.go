@@ -91,7 +91,7 @@ type Used struct {
 // Reported is what responses have used, as the API reports it. For a response without a report of
 // its searches, the searches in its output count.
 type Reported struct {
-	Usage    Usage // without ReportedSearches, which only the Usage of a single response has
+	Usage    Usage // of a sum without ReportedSearches, which Add leaves out
 	Searches int   // billable ones
 }
 

@@ -99,7 +99,7 @@ func (methods Methods) Parse(data []byte) (*Message, *jsonrpc.Error) {
 		m.ID.Exists() && !validID && !isError,
 		m.Method == "" && !isResult && !isError:
 		return nil, InvalidRequest("not a JSON-RPC 2.0 request")
-	case m.Method == "" || !validID:
+	case m.Method == "" || !validID: // a response, or a notification, which has no id
 		return m, nil
 	}
 

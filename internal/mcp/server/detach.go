@@ -28,7 +28,7 @@ import (
 //
 // "With API" means that the tool of the call runs in the background of the API, and that there is a
 // secret for ids. Over HTTP a call of any other tool is not detached. If there is no tool with API,
-// service.Service.CompleteDetachOptions leaves OffersTasks false and DetachAfter 0.
+// service.Service.CompleteDetachOptions then leaves OffersTasks false and DetachAfter 0.
 //
 // At the API, a response is found by its name. So with OverHTTP
 //

@@ -38,7 +38,7 @@ type Options struct {
 	// Ask answers the question of a call (answer.Answerer.Ask). It returns soon after ctx is done.
 	Ask func(ctx context.Context, c *call.Call, q answer.Question) (*answer.Answer, error)
 
-	Explain func(tool string, err error) string // puts an error of Ask into one line for the client
+	Explain func(tool string, err error) string // puts the error of a call into one line for its client
 
 	ObserveStart func(*call.Call) // called before a call takes its quota, concurrently; may be nil
 	// Observe is called when a call has ended, when a call is refused by a quota or for its

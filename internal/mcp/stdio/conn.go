@@ -216,7 +216,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	case *jsonrpc.Response:
 		delivered, err := c.writeResponse(m)
 		if !delivered && c.Undelivered != nil {
-			// Undelivered cancels a response at the API, in 3 s at most. Even if countDown has
+			// Undelivered cancels a response at the API, in a few seconds. Even if countDown has
 			// ended c.ctx, the process goes on until Write has returned: the SDK waits for its
 			// handlers.
 			c.Undelivered(m.Result)

@@ -64,7 +64,7 @@ func NewReader(in io.Reader) *Reader {
 // part.
 func (r *Reader) Read() (Frame, error) {
 	r.resync()
-	first, err := r.skipSpace()
+	first, _, err := r.skipSpace()
 	if err != nil {
 		return Frame{}, err
 	}
@@ -132,9 +132,15 @@ func (r *Reader) readFramed() (Frame, error) {
 		return Frame{}, parseError("header without a body") // line may be a message
 	}
 
+	if len(bytes.TrimSpace(line)) == 0 { // the empty line; what follows counts for the length
+		r.discard(len(line))
+	}
 	limit := maxMessage
 	// After an error of the input, readValue finds no JSON, and the next Read returns the error.
-	first, _ := r.skipSpace()
+	first, skipped, _ := r.skipSpace()
+	if length != unknownLength {
+		length = max(0, length-skipped)
+	}
 	if !opensContainer(first) && length > 0 {
 		limit = length // only the length says where a scalar such as a number ends
 	}
@@ -215,17 +221,18 @@ func (r *peekReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// skipSpace consumes white space and byte order marks, and returns the character that follows them,
-// which it does not consume.
-func (r *Reader) skipSpace() (rune, error) {
+// skipSpace consumes white space and byte order marks, skipped bytes. It returns the character that
+// follows them, which it does not consume.
+func (r *Reader) skipSpace() (first rune, skipped int, err error) {
 	for {
-		first, _, err := r.in.ReadRune()
+		first, size, err := r.in.ReadRune()
 		if err != nil {
-			return 0, err
+			return 0, skipped, err
 		}
 		if !strings.ContainsRune(" \t\r\n\ufeff", first) {
-			return first, r.in.UnreadRune()
+			return first, skipped, r.in.UnreadRune()
 		}
+		skipped += size
 	}
 }
 

@@ -290,7 +290,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 func (ts *Tasks) awaitDetachLocal(t *Task) bool {
 	if !t.Polled {
 		ts.Wait(t.local.ctx, t, nil, t.local.DetachAfter)
-		return !t.hasEnded()
+		return !t.hasEnded() // if its request has ended, detach fails
 	}
 	if t.local.ExpectsName {
 		ts.awaitNamed(t.local, time.After(nameTimeout))
@@ -326,7 +326,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	}
 	select {
 	case <-due:
-	case <-t.local.ctx.Done(): // the call has ended
+	case <-t.local.ctx.Done(): // the call has ended, or its request: then detach fails
 	}
 
 	// If ref was set before, and is nil now, the API has lost the response. After a retry ref may

@@ -114,7 +114,8 @@ func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	if resp == nil {
 		return err
 	}
-	return resp.Body.Close()
+	_ = resp.Body.Close()
+	return nil
 }
 
 // postCancel sends the request of a cancellation. It returns the HTTP response, whose body the
@@ -164,8 +165,8 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	c.Used = call.Used{APIRequestID: c.APIRequestID}
 	err := cl.cancelOnce(requestCtx, &c, &acc.background)
 	failure, failed := errors.AsType[*call.APIError](err)
-	mayWork := failed && retryable(failure) && !endsProcess
-	if mayWork && sleep(requestCtx, cancelWait) == nil {
+	mayRetry := failed && retryable(failure) && !endsProcess
+	if mayRetry && sleep(requestCtx, cancelWait) == nil {
 		err = cl.cancelOnce(requestCtx, &c, &acc.background)
 	}
 	acc.background.goesOn = err != nil
@@ -241,7 +242,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, streamErr error
 	var failure *call.APIError
 	streamBroke := streamErr != nil // the last connection was to bring the stream, and has failed
 	if streamBroke {
-		failure = x.client.attemptError(ctx, streamErr, 1) // try's copy has the number of attempts
+		failure = x.client.attemptError(ctx, streamErr, 1) // try calls attemptError again, with their number
 	}
 
 	for {

@@ -297,7 +297,7 @@ func (a *accumulator) completeBlock(b *block, update blockUpdate) {
 		a.sendDelta(b, missing) // whole replaces sent
 		b.whole = update.text
 		b.sent = strings.Builder{}
-	} else if b.half != "" {
+	} else if b.half != "" { // no delta has completed the character
 		a.addDelta(b, "\ufffd")
 	}
 	b.isOpen = false
@@ -311,7 +311,7 @@ func (a *accumulator) hasBegunWork() bool {
 	return slices.ContainsFunc(a.startedBlocks, isWork)
 }
 
-// stopBlocks stops the blocks that are still open.
+// stopBlocks stops the blocks that are still open. Their text stays what was sent.
 func (a *accumulator) stopBlocks() {
 	for _, b := range a.startedBlocks {
 		a.completeBlock(b, blockUpdate{})

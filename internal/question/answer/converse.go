@@ -51,9 +51,9 @@ func (a *Answerer) converse(
 		}
 		request.Input = append(request.Input, response.InputItems()...)
 		request.Input = append(request.Input, call.UserMessage(prompt))
-		// The sink of a call that can be detached waits while the process ends its calls
-		// (tasks.Tasks.Close), until ctx has its cause. With any cause but ErrLeaveAtAPI, the next
-		// request fails.
+		// While the process ends its calls (tasks.Tasks.Close), the sink of a call that can be detached
+		// waits until ctx has its cause. Close has chosen the cause by the response before this event.
+		// With any cause but ErrLeaveAtAPI, the next request fails.
 		c.Emit(call.Requesting{})
 		if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
 			return nil // without the requery: the sealed id has the response that has just ended

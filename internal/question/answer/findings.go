@@ -191,7 +191,7 @@ func (f *findings) document(maxNames int) (whole string, doc *cite.Document) {
 }
 
 // hasSources reports whether the answer can cite a source. Names that the text mentions make no
-// difference to that: sources adds all names in any case.
+// difference to that (0): sources adds all names in any case.
 func (f *findings) hasSources() bool {
 	return len(f.sources(f.document(0))) > 0
 }

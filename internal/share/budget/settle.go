@@ -82,6 +82,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 
 	t.settleOtherResponses(others)
 	// Of the marks of this change only an endMark refuses: then another process has settled the call.
+	// Nothing settles the key of a releaseMark before.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""
 	return !settledElsewhere && !end.GoesOn
 }
@@ -106,7 +107,7 @@ func (t *Taken) settleInStore(correction callChange, end End) (change storeChang
 		store = t.budget.Store // even if the person has no limit any more
 		change.marks = append(change.marks, releaseMark(t.callName))
 		change.buckets = t.correctionsByBucket(correction)
-	case end.GoesOn: // SettleResponse takes the call
+	case end.GoesOn: // nothing is sent: SettleResponse takes the call
 	default:
 		// 1 for the call itself, which the store has not counted yet. With NotCounted -1 becomes 0.
 		correction.use[unitCalls]++
@@ -192,7 +193,8 @@ func (t *Taken) correctionsByBucket(cc callChange) []bucketChange {
 //	another process has settled it  false
 //	the store fails                 false: the process that began the call may observe the end.
 //	                                The change is sent when the store works again
-//	no store, or no limit           false: the same process may observe the end. Nothing is noted
+//	no store, or no limit           false: the process that began the call may observe the end.
+//	                                Nothing is noted
 func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool) {
 	store := b.storeOf(c.Person)
 	if store == nil {

@@ -446,7 +446,8 @@ func (t *Ticket) undoAcceptedLocked(person *personState) {
 //	the request after a pause         unchanged, or less    1.5 times the last pause, within
 //	                                  (see below)           the bounds below
 //	any other request                 1.25 times as long,   1.5 gaps
-//	                                  if calls wait
+//	                                  if calls wait, and
+//	                                  the API limits all
 //
 // A pause delays all waiting calls. So if the request after a pause is refused, the gaps of the
 // waiting calls together become at most maxGap. The next pause is at least 1.5 gaps, and at most

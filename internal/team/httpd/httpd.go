@@ -307,8 +307,8 @@ func (s *instance) checkReady() error {
 // which end with the request: without a session the client could not ask for the response later.
 // When s.callsCtx ends, all calls but the detached ones end, and still send their errors.
 func (s *instance) serveMCP(res *response, r *http.Request) {
-	// The SDK accepts only the protocol version that initialize answers, but a client may skip
-	// initialize.
+	// Beside server.StatelessVersion, the SDK accepts only the protocol version that initialize
+	// answers, but a client may skip initialize.
 	if slices.Contains(server.SessionVersions, r.Header.Get(versionHeader)) {
 		r.Header.Set(versionHeader, s.mcpServer.ProtocolVersion())
 	}

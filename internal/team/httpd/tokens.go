@@ -19,7 +19,7 @@ import (
 // Tokens is the set of bearer tokens that the operator hands out. The set may change.
 type Tokens struct {
 	source     string                  // the variable or file of the tokens, for errors
-	addSecrets func(secrets ...string) // makes the redactor know the tokens
+	setSecrets func(secrets ...string) // makes the redactor know the tokens
 	holders    atomic.Pointer[holders]
 }
 
@@ -33,11 +33,11 @@ type holders struct {
 
 // NewTokens returns the tokens in data: entries of the form name:token, separated by commas or
 // white space. Errors name source, but no name or token: an entry may have the two swapped.
-// addSecrets gets all tokens before one is accepted, for the redactor.
-func NewTokens(source, data string, addSecrets func(secrets ...string)) (*Tokens, error) {
+// setSecrets gets all tokens before one is accepted, for the redactor.
+func NewTokens(source, data string, setSecrets func(secrets ...string)) (*Tokens, error) {
 	t := &Tokens{
 		source:     source,
-		addSecrets: addSecrets,
+		setSecrets: setSecrets,
 	}
 	return t, t.Set(data)
 }
@@ -100,7 +100,7 @@ func (t *Tokens) Set(data string) error {
 	if len(next.names) == 0 {
 		return fmt.Errorf("%s has no tokens", t.source)
 	}
-	t.addSecrets(secrets...)
+	t.setSecrets(secrets...)
 	t.holders.Store(next)
 	return nil
 }

@@ -83,7 +83,7 @@ func (r *Resource) audience(c claims) []string {
 
 // checkScopes returns an error unless the token has all of Options.Scopes. Entra ID shortens a
 // scope such as api://ID/read: the token has "read". Its audience may be a client id, so the prefix
-// is any audience that the operator has listed (docs/reference/signing-in.md).
+// is any accepted audience (docs/reference/signing-in.md).
 func (r *Resource) checkScopes(c claims) error {
 	granted := c.scopes()
 	for _, scope := range granted {

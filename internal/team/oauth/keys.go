@@ -122,7 +122,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 //     refreshInterval. Requests with unknown keys do not delay it, because anyone can send them;
 //   - a read of only the keys: when a request waits.
 //
-// After ctx ends, one more read fails, and releases all waiting requests.
+// After ctx ends, one more read fails, and releases the requests that waited when it began.
 func (i *issuer) readLoop(ctx context.Context) {
 	refresh := time.Tick(refreshInterval)
 	var waiter chan struct{} // channel of the request that caused the read; nil: a full read
