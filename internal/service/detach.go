@@ -132,9 +132,14 @@ func (s *Service) TaskSecrets() ([]string, error) {
 	secrets := text.SplitList(list)
 	s.Redactor.Add(secrets...)
 	for i, secret := range secrets {
-		if len(secret) < minTaskSecret {
+		// An API key that has sealed ids so far may stay among the secrets.
+		least := minTaskSecret
+		if i > 0 || secret == s.Config.APIKey {
+			least = minSealingKey
+		}
+		if len(secret) < least {
 			return nil, fmt.Errorf("secret %d of %s has fewer than %d characters (commas or blanks "+
-				"separate them)", i+1, cmp.Or(path, variable), minTaskSecret)
+				"separate them)", i+1, cmp.Or(path, variable), least)
 		}
 	}
 	if len(secrets) == 0 && path != "" {

@@ -150,7 +150,7 @@ func (f *Files) follow(ctx context.Context, target *file) {
 				err = target.accept(next.data)
 			}
 			if err != nil {
-				f.log.Error("keeping the old "+target.name, "err", err)
+				f.log.Error("keeping the old "+target.name, "file", target.path, "err", err)
 			}
 			target.isStale.Store(err != nil)
 		}

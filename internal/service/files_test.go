@@ -55,6 +55,7 @@ func follow(
 	start := time.Now()
 	f := &file{
 		name:      "data",
+		path:      "PATH",
 		confirmed: readResult{data: "old"},
 	}
 	f.read = func(string) (string, error) {

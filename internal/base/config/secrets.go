@@ -259,7 +259,7 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 	if value != "" {
 		return scheme + value
 	}
-	if headerName().MatchString(name) {
+	if err == nil && headerName().MatchString(name) {
 		const key = "openai.headers"
 		l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent"+setVariableHint)
 	}

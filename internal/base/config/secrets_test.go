@@ -62,6 +62,14 @@ func TestHeaders(t *testing.T) {
 	compare.Equal(t, "headers, variables, secrets and warnings", got, want)
 }
 
+// Of a header whose variable names a file that cannot be read, the error alone tells.
+func TestUnreadableHeader(t *testing.T) {
+	flags := write(t, "openai: { headers: { Authorization: 'Bearer ${HDR}' } }\n")
+	_, warnings, err := Load(flags, []string{"HDR_FILE=nope"})
+	compare.Contains(t, "error", fmt.Sprint(err), "HDR_FILE: reading the key: open ")
+	compare.Equal(t, "warnings", fmt.Sprint(warnings), "[]")
+}
+
 // Whole words of a name tell that a header has a credential, which cannot be literal.
 func TestLiteralHeaders(t *testing.T) {
 	for name, allowed := range map[string]bool{

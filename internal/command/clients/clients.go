@@ -49,6 +49,7 @@ type Client struct {
 	Add         string // template of the client's own command for Local, or ""
 	AddRemote   string `yaml:"add_remote"` // template of the client's own command for Remote, or ""
 	Omits       string // what Add leaves out of the entry, or ""
+	OmitsRemote string `yaml:"omits_remote"` // what AddRemote leaves out of the entry, or ""
 	Install     string // template of a URL that adds the server when it is opened, or ""
 	SignInSteps string `yaml:"sign_in"` // how a user signs in with OAuth; "": see SignInText
 	Check       string // how a user sees that the client has the tools; "": in its list of servers

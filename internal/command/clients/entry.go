@@ -212,7 +212,7 @@ func (c Client) Command(s Server) (command, omits string) {
 			quoted = append(quoted, ShellWord(w, s.OS))
 		}
 	}
-	omits = s.when("stdio", c.Omits)
+	omits = s.choose(c.Omits, c.OmitsRemote)
 	takesVariables := c.Add == "" ||
 		strings.Contains(c.Add, "$ENV") || strings.Contains(c.Add, "$JSON")
 	if s.has("sets") && omits == "" && !takesVariables {

@@ -63,7 +63,8 @@ func (a Advisor) connectionDetail(e *call.APIError) string {
 }
 
 // rootsDetail says where the root certificates come from, or that RootsFile has none. It returns ""
-// if RootsFile has some, or is a pipe, which can be read only once. On macOS and Windows, Go asks the system and reads no file.
+// if RootsFile has some, or is a pipe, which can be read only once. On macOS and Windows, Go asks the
+// system and reads no file.
 func (a Advisor) rootsDetail() string {
 	switch {
 	case a.GOOS == "darwin", a.GOOS == "windows":

@@ -225,8 +225,8 @@ func (a *accumulator) runsAtAPI() bool {
 
 // refusedBeforeWork reports whether the API refuses the request before any work, so that the
 // request costs nothing: err is about the key, its quota or the rate limit, no item has come, and
-// no response runs in the background. Without an err it is false. OpenAI reports an exhausted quota in
-// a stream, after a 200.
+// no response runs in the background. Without an err it is false. OpenAI reports an exhausted
+// quota in a stream, after a 200.
 func (a *accumulator) refusedBeforeWork(err error) bool {
 	hasItems := len(a.items) > 0 || a.endedResponse != nil && len(a.endedResponse.Output) > 0
 	return call.KindOf(err).IsBeforeWork() && !hasItems && !a.runsAtAPI()

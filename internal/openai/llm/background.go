@@ -298,7 +298,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, streamErr error
 }
 
 // endEarly cancels the response of a call, and returns failure. If the response turns out to be
-// complete (cancelEarly), or if the whole answer was streamed, endEarly returns the response instead.
+// complete (cancelEarly), or if the whole answer was streamed, endEarly returns the response.
 func (x *exchange) endEarly(
 	ctx context.Context, acc *accumulator, failure *call.APIError,
 ) (*call.Response, error) {

@@ -43,8 +43,8 @@ var notRunError = text.LazyRegexp(`^(ERR )?([A-Z]{4,}|OOM|ASK) |^ERR (max number
 
 // Store is a Valkey or Redis server. After an error the store fails: it is not used until a probe
 // succeeds. An error other than notRunError does not tell whether the script ran. So only changes
-// with a mark are sent again: the mark refuses a change that the store has made. A nil Store takes no
-// change: the outcome is notRun.
+// with a mark are sent again: the mark refuses a change that the store has made. A nil Store takes
+// no change: the outcome is notRun.
 type Store struct {
 	options    StoreOptions
 	sessions   tls.ClientSessionCache // of TLS: many connections at once resume one session
