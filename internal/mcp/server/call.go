@@ -217,8 +217,9 @@ func (s *Server) settleCall(
 	sealedResponseID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
 
 	// A response that Tasks.Close has left at the API goes on, unless the API has reported the
-	// usage of the response: then it has ended. For example, it has failed, and until the call
-	// emits Retrying, Close takes it for the response that runs.
+	// usage of the response: then it has ended. For example, it has failed, and the call has not
+	// emitted Retrying, before which Close takes it for the response that runs
+	// (runsSealedResponseLocked).
 	leaves := errors.Is(err, call.ErrLeaveAtAPI)
 	hasReported := reportedOfSealed != (call.Reported{})
 

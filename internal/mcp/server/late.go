@@ -102,7 +102,7 @@ func (s *Server) callAnswerResult(
 // client cannot ask for the answer.
 //
 // The task goes on if the client has the id from an earlier result, because id below then names no
-// task. A result of tasks/get has no such member, and a working result after the first one has the
+// task. The resultType of tasks/get is complete, and a working result after the first one has the
 // id with a number (splitResultID).
 //
 // If this process has forgotten the task, Cancel asks the API, with a call of its own.

@@ -86,7 +86,7 @@ func (s *Server) handleTask(
 	p := req.GetParams().(*taskParams)
 	hasTasks := s.options.Detach.OffersTasks || s.options.Detach.BackgroundAPI != nil
 	if p == nil || !isStateless(p.Meta) || !hasTasks {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK writes the message
 	}
 	if !declaresTasks(p.Meta) {
 		const required = `{"extensions":{"` + tasksExtension + `":{}}}`

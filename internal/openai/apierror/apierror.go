@@ -151,7 +151,7 @@ func FromBody(resp *http.Response, err error, question []json.RawMessage) *call.
 		Message: "the answer was cut off: " + err.Error(),
 		Err:     err,
 	})
-	if e.Kind == call.KindRateLimit || e.Status == http.StatusPaymentRequired { // named by the body
+	if e.Kind == call.KindRateLimit || e.Status == http.StatusPaymentRequired { // a 402 that the body names
 		// If a stream brings the refusal, the headers of resp may still name a wait.
 		e.RetryAfter = max(e.RetryAfter, retryAfterHeaders(resp.Header))
 		addWaits(&e, resp.Header, question)

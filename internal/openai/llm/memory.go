@@ -66,7 +66,7 @@ func (m *memory) noteRefusal(personID string, failure *call.APIError) {
 	defer m.mu.Unlock()
 	r := m.refusals.Get(personID)
 	if r == nil {
-		r = &refusal{nextProbe: time.Now()}
+		r = &refusal{nextProbe: time.Now()} // with a zero time the entry would be expired below
 		m.refusals.Set(personID, r)
 	}
 	r.failure = failure

@@ -58,3 +58,17 @@ func TestCitations(t *testing.T) {
 		compare.Equal(t, "citations", list, pages.Replace(row[2]))
 	})
 }
+
+// A name that each search lists is one name: the dates of others in the list are read, too.
+func TestRepeatedNames(t *testing.T) {
+	search := func(name string) string {
+		return `{"type":"web_search_call","action":{"type":"search","sources":[{"type":"api","name":"` + name + `"}]}}`
+	}
+	ans := ask(t, completed(search("one"), search("one"), search("one"), search("two"),
+		message("", "x\n\nSources:\n- one (2025-01-02)\n- two (2025-01-03)")))
+	got := ""
+	for _, c := range ans.Citations {
+		got += c.URL + " " + c.PublishedAt + "; "
+	}
+	compare.Equal(t, "citations", got, "one 2025-01-02; two 2025-01-03; ")
+}

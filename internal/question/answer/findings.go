@@ -180,7 +180,8 @@ func (f *findings) addSteps(search call.Item) {
 func (f *findings) document(maxNames int) (whole string, doc *cite.Document) {
 	var names []string
 	for _, c := range f.foundSources {
-		if c.URL != "" && !c.IsPage() && len(names) < maxNames {
+		isNew := c.URL != "" && !c.IsPage() && !slices.Contains(names, c.URL)
+		if isNew && len(names) < maxNames {
 			names = append(names, c.URL)
 		}
 	}

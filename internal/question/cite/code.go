@@ -110,7 +110,7 @@ func FenceEnd(s string) string {
 	for line := range strings.Lines(s) {
 		next := NextFence(open, line)
 		if open == "" && strings.TrimSpace(line) != "" {
-			before, _, _ = strings.Cut(line, next)
+			before, _, _ = strings.Cut(line, next) // "" if the line opens no block
 			staysInList := indentation(line) > 0 || strings.TrimSpace(last) != ""
 			inList = inList && staysInList || listItem().MatchString(line)
 		}

@@ -179,7 +179,8 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	}
 	refusing := changes[r.refusingBucket-1]
 	c.RefusedBy = refusing.Name
-	// The bucket may be new to this process, which may have started after the last call.
+	// A limit that refuses is nearly used up. This process may not know: it may have started after the
+	// calls that have used it.
 	share := r.used * 1000 / refusing.limitUnits
 	b.noteNear(taken.nearWords, c.Person, []bucketChange{refusing}, []int64{share})
 	return nil, b.refusal(refusing.bucket, r)

@@ -479,7 +479,8 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 		p.queuePause = p.gap * 3 / 2
 	}
 
-	if person.mayHaveOwnLimit() && p.lastShortenedAt > person.firstRefusalAt {
+	othersAccepted := p.lastShortenedAt > person.firstRefusalAt // requests of others shorten the gap
+	if person.mayHaveOwnLimit() && othersAccepted {
 		retryAfter = 0
 	}
 	if retryAfter%time.Second == 0 {

@@ -209,7 +209,7 @@ func (res *response) writeLocked(b []byte) (written int, err error) {
 
 // flushLocked sends what is written, and sets the timer for the next comment. After an error it
 // sets no timer; a timer that was set before still tries one comment. writeLocked calls flushLocked
-// for each write on a stream, sendComment for a blank line before JSON, too.
+// for each write on a stream, sendComment for a blank line before JSON.
 func (res *response) flushLocked() error {
 	err := res.control.Flush()
 	if err == nil {

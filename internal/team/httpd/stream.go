@@ -50,7 +50,7 @@ func (res *response) sendComment() {
 	}
 	res.beginLocked(http.StatusOK, res.earlyHeader())
 	_, err := res.writeLocked([]byte(comment))
-	if err == nil {
+	if err == nil && !res.isStream { // writeLocked has flushed a stream
 		_ = res.flushLocked()
 	}
 }
