@@ -138,8 +138,8 @@ func (r *Reader) readFramed() (Frame, error) {
 	limit := maxMessage
 	// After an error of the input, readValue finds no JSON, and the next Read returns the error.
 	first, skipped, _ := r.skipSpace()
-	if length != unknownLength {
-		length = max(0, length-skipped)
+	if skipped < length { // else the client has not counted these blanks
+		length -= skipped
 	}
 	if !opensContainer(first) && length > 0 {
 		limit = length // only the length says where a scalar such as a number ends

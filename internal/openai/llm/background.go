@@ -302,17 +302,17 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, streamErr error
 func (x *exchange) endEarly(
 	ctx context.Context, acc *accumulator, failure *call.APIError,
 ) (*call.Response, error) {
-	before := x.call.Reported
+	searchesBefore := x.call.Searches
 	r := x.client.cancelEarly(ctx, acc)
 	if r != nil {
 		return r, nil
 	}
 	if acc.isAnswered() && !call.IsCancelled(ctx) {
 		streamed, err := acc.finishStreamed()
-		if err == nil && x.call.Reported == before { // else cancelEarly has added this response
-			x.call.Reported.Add(reported(streamed))
-		}
 		if err == nil {
+			// cancelEarly may have added a usage of this response, and its searches.
+			missing := reported(streamed).Searches - (x.call.Searches - searchesBefore)
+			x.call.Searches += max(0, missing)
 			return streamed, nil
 		}
 	}

@@ -218,7 +218,8 @@ func TestStreamedAnswer(t *testing.T) {
 			`"status":"completed","content":[{"type":"output_text","text":"Yes."}]}}`)
 	for cancel, want := range map[string]string{
 		`{"id":"resp_1","status":"cancelled","usage":{"input_tokens":5},"tool_usage":{"web_search":{"num_requests":1}}}`: "5 1",
-		`{"id":"resp_1","status":"cancelled"}`: "0 1",
+		`{"id":"resp_1","status":"cancelled","usage":{"input_tokens":5}}`:                                                "5 1",
+		`{"id":"resp_1","status":"cancelled"}`:                                                                           "0 1",
 	} {
 		bubble(t, cancel, func(t *testing.T) {
 			fails := answer(500, "")

@@ -216,7 +216,8 @@ func withKinds(s string, all []date) []date {
 		if kind == "" {
 			kind = kindAfter(s[d.end:next])
 		}
-		if kind == "" && i+1 < len(all) && betweenDays().MatchString(s[d.end:nextDay]) {
+		isFirstDay := kind == "" && i+1 < len(all) && betweenDays().MatchString(s[d.end:nextDay])
+		if isFirstDay && (all[i+1].kind == "" || all[i+1].kind == "other") {
 			kind = "period" // of an event, for example
 			all[i+1].kind = kind
 		}

@@ -193,7 +193,7 @@ func (doc *Document) DatedListPages() []Citation {
 }
 
 // markdownImage matches an image, whose URL is no link.
-var markdownImage = text.LazyRegexp(`!\[[^\]]*\]\([^)]*\)|<img\b[^<>()]*>`)
+var markdownImage = text.LazyRegexp(`!\[[^\]]*\]\([^)]*\)|<img\b(?:"[^"<>]*"|'[^'<>]*'|[^<>()"'])*>`)
 
 // lastURL matches the URL at the end of a text.
 var lastURL = text.LazyRegexp(`https?://[^)` + urlEnd + `]*$`)

@@ -78,7 +78,8 @@ func (f farAway) Write(p []byte) (int, error) {
 	return f.Conn.Write(p)
 }
 
-// The store is far away, but each reply comes in time. The clocks of a store differ by whole seconds. This one refuses a script without keys, as
+// The store is far away, but each reply comes in time. The clocks of a store differ by whole
+// seconds. This one refuses a script without keys, as
 // ElastiCache Serverless does, and writes ERR before NOSCRIPT, as Kvrocks does.
 func TestAhead(t *testing.T) {
 	for _, seconds := range []int64{61, -3600} {

@@ -30,8 +30,8 @@ const (
 	freeBytes = 16 << 10
 )
 
-// admit rejects requests beyond the bounds. In the drain it rejects all requests but small
-// notifications, because requests might last longer than the drain. It reads the body of any other
+// admit rejects requests beyond the bounds. In the drain it rejects all but small
+// notifications: other requests might last longer than the drain. It reads the body of any other
 // request, and passes the message on to serveMessage if acceptMessage accepts it. Any method but
 // POST always gets 405: Qwen Code and Cursor give up the connection after another status of their
 // GET (https://github.com/QwenLM/qwen-code/issues/8784,
