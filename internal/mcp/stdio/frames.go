@@ -128,11 +128,12 @@ func (r *Reader) readFramed() (Frame, error) {
 	r.log.Debug("header", "headerEnd", size)
 
 	// Some clients omit the empty line after a Content-Length, so it is required only without one.
-	if !declared && len(bytes.TrimSpace(line)) > 0 {
+	isEmpty := len(bytes.TrimSpace(line)) == 0
+	if !declared && !isEmpty {
 		return Frame{}, parseError("header without a body") // line may be a message
 	}
 
-	if len(bytes.TrimSpace(line)) == 0 { // the empty line; what follows counts for the length
+	if isEmpty { // what follows the empty line counts for the length
 		r.discard(len(line))
 	}
 	limit := maxMessage

@@ -242,7 +242,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, streamErr error
 	var failure *call.APIError
 	streamBroke := streamErr != nil // the last connection was to bring the stream, and has failed
 	if streamBroke {
-		failure = x.client.attemptError(ctx, streamErr, 1) // try calls attemptError again, with their number
+		// try calls attemptError again, with the number of attempts.
+		failure = x.client.attemptError(ctx, streamErr, 1)
 	}
 
 	for {

@@ -458,7 +458,8 @@ func (l Link) proseDates(today string) (found pageDates) {
 	if first.kind == "" {
 		rest := after[first.end:]
 		ofNext := afterParentheses().MatchString(gap) && strings.Trim(rest, " \n.。") != ""
-		isOfPage = betweenLinkAndDate().MatchString(gap) && dateEndsRemark().MatchString(rest) && !ofNext
+		isOfPage = betweenLinkAndDate().MatchString(gap) &&
+			dateEndsRemark().MatchString(rest) && !ofNext
 	}
 	if !isOfPage {
 		return found

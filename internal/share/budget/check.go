@@ -24,8 +24,8 @@ type CheckResult struct {
 }
 
 // Check runs the script in the store, and asks the store for its clock and its policy. Without an
-// error it takes at most 2 seconds: 0.5 to connect, and 0.5 for each command, which are EVALSHA, EVAL if the store
-// does not know the script yet, and that of inspect.
+// error it takes at most 2 seconds: 0.5 to connect, and 0.5 for each command. These are EVALSHA,
+// EVAL if the store does not know the script yet, and that of inspect.
 func (s *Store) Check(ctx context.Context) (found CheckResult) {
 	bounded, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()

@@ -119,8 +119,8 @@ func isValidID(id string) bool {
 	return err == nil && -maxID <= n && n <= maxID && id != "-0"
 }
 
-// isLegacy reports whether a request names a version before server.StatelessVersion, or none: its client
-// cancels with notifications, and gets errors with status 200.
+// isLegacy reports whether a request names a version before server.StatelessVersion, or none: its
+// client cancels with notifications, and gets errors with status 200.
 func isLegacy(r *http.Request) bool {
 	return r.Header.Get(versionHeader) < server.StatelessVersion
 }
