@@ -80,3 +80,35 @@ func TestGuessing(t *testing.T) {
 		}
 	}
 }
+
+// The comment above the alert of an outage says which kinds of errors are of the key, and which are no
+// outage. -update writes these lists into the alerts.
+func TestKindsInAlerts(t *testing.T) {
+	const file = "config/prometheus/rules.yaml"
+	rules := read(t, file)
+	_, comment, _ := strings.Cut(rules, "# An outage")
+	comment, _, _ = strings.Cut(comment, "- alert: ")
+	ofKey, _, _ := strings.Cut(comment, ")")
+	_, noOutage, _ := strings.Cut(comment, "Those of questions")
+
+	list := regexp.MustCompile(`(kind[=!]~["'])[^"']*`)
+	alerts := strings.Split(rules, "- alert: ")
+	for i, alert := range alerts {
+		name, _, _ := strings.Cut(alert, "\n")
+		kinds := map[string]string{
+			"OpenAIResponsesMCPKeyRefused": ofKey,
+			"OpenAIResponsesMCPOutage":     noOutage,
+		}[name]
+		if kinds != "" {
+			all := strings.Join(find("`(\\w+)`", kinds), "|")
+			alerts[i] = list.ReplaceAllString(alert, "${1}"+all)
+		}
+	}
+
+	want := strings.Join(alerts, "- alert: ")
+	if *update {
+		write(t, file, want)
+		return
+	}
+	compare.Equal(t, file+" (-update rewrites it)", rules, want)
+}

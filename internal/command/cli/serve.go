@@ -240,23 +240,18 @@ func (f *serveFlags) serve(
 	return httpd.Serve(ctx, ln, o)
 }
 
-// addLimits adds the flags of the quotas.
+// addLimits adds the flags of the quotas, each with the name of its setting, and that of the file for
+// single people.
 func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
-	add := func(name, typ, usage string) {
-		key := "server." + strings.ReplaceAll(name, "-", "_")
-		flags.Var(keyFlag{f.config.Keys, key, typ}, name, usage)
-		flags.Lookup(name).DefValue = key // the help names the setting
+	for _, q := range (budget.Limits{}).Quotas() {
+		name := strings.ReplaceAll(q.Setting, "_", "-")
+		value := keyFlag{f.config.Keys, "server." + q.Setting, "int"}
+		if q.InUSD() {
+			value.typ = "float64"
+		}
+		flags.Var(value, name, q.Usage())
+		flags.Lookup(name).DefValue = value.key // the help names the setting
 	}
-	add("calls-per-hour", "int",
-		"one person may start `N` calls of tools in an hour, at first up to N at once; 0: no limit")
-	add("tokens-per-day", "int",
-		"the calls of one person may use `N` tokens in 24 hours, at first up to N at once; 0: no limit")
-	add("tokens-per-day-of-all", "int",
-		"the calls of all people may use `N` tokens in 24 hours; 0: no limit")
-	add("usd-per-day", "float64", "the calls of one person may cost `USD` in 24 hours, at first as "+
-		"much at once; 0: no limit; needs prices in the configuration")
-	add("usd-per-day-of-all", "float64",
-		"the calls of all people may cost `USD` in 24 hours; 0: no limit")
 	flags.StringVar(&f.limitsFile, "limits", "", "a `FILE` with limits of single people, such as "+
 		"alice usd_per_day=5, one a line; read again when it changes")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 	"github.com/uchimanajet7/openai-responses-mcp/test/serving"
 )
@@ -274,6 +275,9 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 	effects := map[string][]string{}
 	for _, row := range compare.Table(t, "effects", 4) {
 		effects[row[0]] = row
+	}
+	for _, q := range (budget.Limits{}).Quotas() {
+		effects[strings.ReplaceAll(q.Setting, "_", "-")] = []string{"", "1", "QUICK --config PRICES", ""}
 	}
 	c, _, _ := Command().Find([]string{"serve"})
 	c.InitDefaultHelpFlag()

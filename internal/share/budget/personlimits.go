@@ -95,7 +95,7 @@ func parseLimit(setting, value string) (limit float64, ok bool) {
 	i := slices.IndexFunc(all, func(q Quota) bool { return q.Setting == setting })
 	digits := "0123456789"
 	highest := float64(MaxLimit)
-	if i >= 0 && all[i].unit == unitUSD {
+	if i >= 0 && all[i].InUSD() {
 		digits += "."
 		highest = MaxUSD
 	}
@@ -115,7 +115,7 @@ func personSettings() (names []string) {
 func (p PersonLimits) HaveUSD() bool {
 	for _, limits := range p {
 		for _, q := range personQuotas() {
-			if q.unit == unitUSD && limits[q.Setting] > 0 {
+			if q.InUSD() && limits[q.Setting] > 0 {
 				return true
 			}
 		}

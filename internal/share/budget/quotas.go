@@ -61,7 +61,7 @@ func quotas(ofAll bool) []Quota {
 // HaveUSD reports whether there is a limit in USD.
 func (l Limits) HaveUSD() bool {
 	for _, q := range l.Quotas() {
-		if q.unit == unitUSD && q.Limit > 0 {
+		if q.InUSD() && q.Limit > 0 {
 			return true
 		}
 	}
@@ -77,21 +77,40 @@ func (q Quota) unitWords() string {
 	return words
 }
 
+// InUSD reports whether the quota counts money.
+func (q Quota) InUSD() bool { return q.unit == unitUSD }
+
+// Usage returns the usage of the quota's flag. As package pflag wants it, the name of the value is in
+// backquotes.
+func (q Quota) Usage() string {
+	people, value, prices := "one person", "`N` "+unitNames[q.unit], ""
+	if q.ofAll {
+		people = "all people"
+	}
+	if q.InUSD() {
+		value = "`USD`"
+		prices = "; needs prices in the configuration"
+	}
+	return fmt.Sprintf("limit for %s: %s in %s, at first all at once; 0: no limit%s",
+		people, value, q.period.length, prices)
+}
+
 // indexKey returns the key of the index of people (see take.lua). The keys of the quota's buckets
 // begin with it.
 func (q Quota) indexKey() string { return q.Name + ":" }
 
 // refillPeriod is the time in which a limit refills.
 type refillPeriod struct {
-	words  string
+	words  string // such as a day
+	length string
 	micros int64 // microseconds
 }
 
 const minuteMicros = 60_000_000 // microseconds
 
 var (
-	anHour = refillPeriod{"an hour", 60 * minuteMicros}
-	aDay   = refillPeriod{"a day", 24 * 60 * minuteMicros}
+	anHour = refillPeriod{"an hour", "an hour", 60 * minuteMicros}
+	aDay   = refillPeriod{"a day", "24 hours", 24 * 60 * minuteMicros}
 )
 
 // unit is what a quota counts.
@@ -206,7 +225,7 @@ func (b *Budget) buckets(person call.Person) (list []bucket) {
 			key:        q.indexKey(),
 			limitUnits: int64(min(q.Limit, MaxLimit)),
 		}
-		if q.unit == unitUSD {
+		if q.InUSD() {
 			bk.limitUnits = max(millionths(q.Limit), 1)
 		}
 		if !q.ofAll {
