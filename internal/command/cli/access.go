@@ -32,7 +32,7 @@ func (f *serveFlags) access(
 	if err != nil {
 		return access, usageError(seeServe, "%v", err)
 	}
-	denied, err := newDenied(s, files, f.oauth.Issuers)
+	denied, err := newDenied(s, files, tokens, f.oauth.Issuers)
 	if err != nil {
 		return access, usageError(
 			"names, subjects, or an issuer as in --oauth-issuer and a subject, one a line", "%v", err)
@@ -115,8 +115,10 @@ func newTokens(s *service.Service, files *service.Files) (*httpd.Tokens, error) 
 }
 
 // newDenied returns the denied people of MCP_HTTP_DENY_FILE, which files follows, or nil if it is
-// not set. issuers are those at which people sign in.
-func newDenied(s *service.Service, files *service.Files, issuers []string) (*httpd.Denied, error) {
+// not set. issuers are those at which people sign in. Without them a name that no token has gets a warning.
+func newDenied(
+	s *service.Service, files *service.Files, tokens *httpd.Tokens, issuers []string,
+) (*httpd.Denied, error) {
 	path := s.Getenv(denyVariable)
 	if path == "" {
 		return nil, nil
@@ -129,10 +131,19 @@ func newDenied(s *service.Service, files *service.Files, issuers []string) (*htt
 	denied := httpd.NewDenied(issuers...)
 	accept := func(data string) error {
 		err := denied.Set(data)
-		if err == nil {
-			s.Log.Info("read the list of denied people", "entries", denied.Len())
+		if err != nil {
+			return err
 		}
-		return err
+		s.Log.Info("read the list of denied people", "entries", denied.Len())
+		if len(issuers) > 0 || tokens == nil {
+			return nil
+		}
+		unknown := denied.NumUnknown(tokens.Names())
+		if unknown > 0 { // which ones is not logged: a line may be a token
+			s.Log.Warn("denied people who have no token", "entries", unknown,
+				"hint", "write the names as in the list of tokens")
+		}
+		return nil
 	}
 	files.Add("list of denied people", path, data, accept)
 	err = accept(data)

@@ -3,6 +3,7 @@ package httpd
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -70,6 +71,15 @@ func (d *Denied) Set(data string) error {
 // Len returns the number of entries. An entry of more than oauth.MaxName characters counts twice.
 func (d *Denied) Len() int {
 	return len(*d.entries.Load())
+}
+
+// NumUnknown returns how many entries are none of the names.
+func (d *Denied) NumUnknown(names []string) int {
+	unknown := maps.Clone(*d.entries.Load())
+	for _, name := range names {
+		delete(unknown, folded(name))
+	}
+	return len(unknown)
 }
 
 // has reports whether a person is on the list, by name, by subject, or by issuer and subject.
