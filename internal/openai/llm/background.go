@@ -45,7 +45,7 @@ const (
 // background is what is known about a response that the API may run in the background.
 type background struct {
 	requested bool     // the request has background: true
-	strict404 bool     // only a 404 with an error object means that the response is lost
+	givenOut  bool     // a client has the id, see Get
 	model     string   // the model of the request
 	include   []string // the include of the request, sent with each GET, too
 	id        string   // "" until the API names the response as one in the background
@@ -84,20 +84,20 @@ func (b *background) progressed() bool {
 //	KindFailed            the API has a response that cannot be read, such as one that is too large
 //	any other             the state of the response is open
 //
-// With strict404, or if a GET has found a response of the model, only a 404 with an error object
-// sets ResponseLost: anything else may come from a proxy.
+// givenOut is true if a client has the id. Then, or if a GET has found a response of the model, only a
+// 404 with an error object sets ResponseLost: anything else may come from a proxy.
 func (cl *Client) Get(
-	ctx context.Context, c *call.Call, id, model string, include []string, strict404 bool,
+	ctx context.Context, c *call.Call, id, model string, include []string, givenOut bool,
 ) (*call.Response, error) {
 	if err := cl.CheckKey(); err != nil {
 		return nil, err
 	}
 
 	acc := cl.newAccumulator(c, background{
-		strict404: strict404,
-		id:        id,
-		model:     model,
-		include:   include,
+		givenOut: givenOut,
+		id:       id,
+		model:    model,
+		include:  include,
 	})
 	r, failure := cl.getOrConfirmLost(ctx, acc, asObject)
 	if r == nil {
@@ -378,20 +378,19 @@ func (cl *Client) getOnce(
 	if err == nil {
 		r, err = readResponse(ctx, resp, acc)
 	}
-	ended := !acc.runsAtAPI()
-	found := err == nil || acc.background.progressed() || ended
-	if found {
+	responseEnded := !acc.runsAtAPI()
+	if err == nil || acc.background.progressed() || responseEnded {
 		cl.memory.noteFound(acc.background.model)
 	}
 
 	switch {
 	case err == nil:
 		return r, nil
-	case ended: // the API says why, even if parent ends now
+	case responseEnded: // the API says why, even if parent ends now
 		return acc.endedResponse, cl.attemptError(context.WithoutCancel(parent), err, 1)
 	}
 	// If parent has ended, the reason is parent. ctx does not tell, as closeConn ends ctx, too.
-	strict := acc.background.strict404 || cl.memory.findsResponses(acc.background.model)
+	strict := acc.background.givenOut || cl.memory.findsResponses(acc.background.model)
 	return nil, cl.attemptError(parent, lostError(err, strict), 1)
 }
 

@@ -44,11 +44,11 @@ func (p Profile) Cost(used call.Used) *float64 {
 // Options configures an Answerer.
 type Options struct {
 	// Create sends a request, and Get asks for a response in the background, as the methods of
-	// llm.Client do. With strict404, only a 404 with an error object means that the API has lost
-	// the response.
+	// llm.Client do. givenOut is ResponseRef.GivenOut: then only a 404 with an error object means
+	// that the API has lost the response.
 	Create func(context.Context, *call.Call, call.Request) (*call.Response, error)
 	Get    func(
-		ctx context.Context, c *call.Call, id, model string, include []string, strict404 bool,
+		ctx context.Context, c *call.Call, id, model string, include []string, givenOut bool,
 	) (*call.Response, error)
 
 	Instructions string             // sent unchanged with every request
