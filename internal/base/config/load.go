@@ -170,7 +170,7 @@ func (l *loader) useVariable(name string) string {
 	value := l.environ[name]
 	switch {
 	case value == "":
-	case name != l.byKey[baseURL].variable && unreplaced().MatchString(value):
+	case name != l.byKey[baseURL].variable && text.IsUnreplaced(value):
 		l.warn(name, "ignored: it is a reference that the client has not replaced"+setVariableHint)
 		delete(l.environ, name)
 		return ""

@@ -34,10 +34,6 @@ var (
 	// serverLine matches a value of API.Server.
 	serverLine = text.LazyRegexp(`^https?://[^\s/]+$`)
 
-	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME}, {env:NAME}, $NAME or
-	// %NAME%. A client that does not know the form of a reference passes it on as it is.
-	unreplaced = text.LazyRegexp(`^(\$?\{[\w:.-]+\}|\$\w+|%\w+%)$`)
-
 	// userInfo matches a URL with a user, from the scheme to the last @. Its submatch is the
 	// password or, without one, the user. The URL may lack a scheme, and need not be valid.
 	userInfo = text.LazyRegexp(`(?s)^(?:[^/]*://)?(?:[^:]*:)?(.+?):?@[^@]*$`)

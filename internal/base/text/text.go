@@ -55,6 +55,13 @@ func OneLine(s string) string {
 	return strings.Join(strings.Fields(Printable(line)), " ")
 }
 
+// unreplaced matches ${NAME}, ${env:NAME}, ${{ secrets.NAME }}, {env:NAME}, $NAME and %NAME%.
+var unreplaced = LazyRegexp(`^(\$?\{[\w:.{} -]+\}|\$\w+|%\w+%)$`)
+
+// IsUnreplaced reports whether s is a reference to a variable, in one of the forms that clients replace.
+// A client that does not know the form of a reference passes it on as it is.
+func IsUnreplaced(s string) bool { return unreplaced().MatchString(s) }
+
 // IsUnsafe reports whether a terminal obeys r instead of showing it, or shows nothing for it:
 // control characters except line feed and tab, Unicode format characters such as bidirectional
 // controls and tags, variation selectors, fillers, and the Unicode line and paragraph separators.

@@ -29,6 +29,9 @@ var lineEnd = text.LazyRegexp(`\r\n?|\n`)
 // space.
 var notEntry = text.LazyRegexp(`^[-#\[']|[,"]|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
 
+// listMark matches the characters of lists and of JSON that a distinguished name may have.
+var listMark = text.LazyRegexp(`[,"]`)
+
 // NewDenied returns Denied without entries, for the people of issuers and the holders of tokens.
 func NewDenied(issuers ...string) *Denied {
 	d := &Denied{}
@@ -52,12 +55,16 @@ func (d *Denied) Set(data string) error {
 		// Names of tokens have no colons and no blanks. Subjects, and the names of people who sign
 		// in, may have both.
 		cannotBeHolder := len(d.issuers) == 0 && (strings.ContainsAny(entry, " :") || !isName(entry))
-		if cannotBeHolder || notEntry().MatchString(entry) {
+		issuer, subject, isPair := strings.Cut(entry, " ")
+		isPair = isPair && strings.Contains(issuer, "://")
+		checked := entry
+		if isPair && !strings.Contains(subject, "://") { // one pair: its subject may be a DN
+			checked = listMark().ReplaceAllString(entry, "")
+		}
+		if cannotBeHolder || notEntry().MatchString(checked) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)
 		}
-		issuer, _, isPair := strings.Cut(entry, " ")
-		isUnknown := !slices.Contains(d.issuers, folded(issuer))
-		if isPair && strings.Contains(issuer, "://") && isUnknown {
+		if isPair && !slices.Contains(d.issuers, folded(issuer)) {
 			return fmt.Errorf("line %d has an issuer that is not one of --oauth-issuer", i+1)
 		}
 		entries[folded(entry)] = true

@@ -14,6 +14,7 @@ var deniable = map[string]call.Person{
 	"holder": {ID: "token:alice", Name: "alice"},
 	"user":   {ID: "https://id.example/ auth0|42", Name: strings.Repeat("é", 63) + "…"},
 	"dotted": {ID: "https://id.example/ 7", Name: "İbrahim"},
+	"dn":     {ID: "https://id.example/ uid=\"a\",ou=x, dc=y", Name: "Al"},
 	"padded": {ID: "https://id.example/  auth0|42\t", Name: " Ann  Lee "},
 }
 

@@ -40,6 +40,7 @@ var (
 	errSignature   = InvalidToken("the signature of the token is wrong")
 	errUnavailable = &Error{http.StatusServiceUnavailable, "the keys of the issuer cannot be read"}
 	errReading     = &Error{http.StatusServiceUnavailable, "the keys of the issuer are being read"}
+	errStopping    = &Error{http.StatusServiceUnavailable, "shutting down"} // the issuer may be fine
 )
 
 // issuer is an authorization server. The last keys that could be read stay in use while the issuer
@@ -67,7 +68,7 @@ type keySet struct {
 
 	// unmatchedErr is the error for a token that none of these keys has signed. It is
 	// errUnknownKey, after which the request waits for another read, which may find the key. If the
-	// last read failed, it is errUnavailable.
+	// last read failed, it is errUnavailable, or errStopping.
 	unmatchedErr error
 }
 
@@ -122,7 +123,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 //     refreshInterval. Requests with unknown keys do not delay it, because anyone can send them;
 //   - a read of only the keys: when a request waits.
 //
-// After ctx ends, one more read fails, and releases the requests that waited when it began.
+// After ctx ends, one more read fails, and releases the requests that waited when it began with errStopping.
 func (i *issuer) readLoop(ctx context.Context) {
 	refresh := time.Tick(refreshInterval)
 	var waiter chan struct{} // channel of the request that caused the read; nil: a full read
@@ -131,7 +132,11 @@ func (i *issuer) readLoop(ctx context.Context) {
 		keyProblem, err := i.read(ctx, waiter == nil)
 		if err != nil {
 			last := i.published.Load()
-			i.published.Store(&keySet{last.keys, last.readAt, errUnavailable})
+			unmatchedErr := errUnavailable
+			if ctx.Err() != nil {
+				unmatchedErr = errStopping
+			}
+			i.published.Store(&keySet{last.keys, last.readAt, unmatchedErr})
 		}
 
 		if waiter != nil {
@@ -237,7 +242,7 @@ func isForSignatures(key jose.JSONWebKey) bool {
 // and the minutes and seconds in the error of a certificate that has expired.
 var changingParts = text.LazyRegexp(`:\d+`)
 
-// logRead logs the result of a read, unless message and error are those of the last line. While the
+// logRead logs the result of a read, unless message, error and number of keys are those of the last line. While the
 // keys cannot be read, each new cause gets a line.
 func (i *issuer) logRead(keyProblem, err error) {
 	msg := "the keys were read"
@@ -249,7 +254,8 @@ func (i *issuer) logRead(keyProblem, err error) {
 		err = keyProblem
 	}
 
-	line := changingParts().ReplaceAllString(fmt.Sprint(msg, err), "")
+	n := len(i.published.Load().keys)
+	line := changingParts().ReplaceAllString(fmt.Sprint(msg, n, err), "")
 	if line == i.lastLine {
 		return
 	}
@@ -258,5 +264,5 @@ func (i *issuer) logRead(keyProblem, err error) {
 		i.log.Warn(msg, "err", err)
 		return
 	}
-	i.log.Info(msg)
+	i.log.Info(msg, "keys", n)
 }
