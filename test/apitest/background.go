@@ -71,6 +71,8 @@ func (x *exchange) fetch(name string) {
 
 	query := x.r.URL.Query()
 	switch {
+	case cancels && j.hasEnded() && j.bills == billsAtOnce:
+		x.sendJSON(http.StatusOK, j.state(true))
 	case cancels && j.hasEnded():
 		x.refuse(http.StatusBadRequest, "Cannot cancel a completed response.")
 	case cancels:

@@ -53,12 +53,14 @@ var turns = []string{"ok", "search", "uncited"}
 //	file=PATH                             a finished response in JSON
 //	http=PATH                             an HTTP response to any request
 //	tokens=N                              used for the input, and none for the output
-//	bills, bills-late                     a cancelled response has its usage: at once, or in a GET
+//	bills, bills-late                     a cancelled response has its usage: at once, or in a GET; with
+//	                                      bills a cancel of a complete one returns it
 //	goes-on                               a cancelled response still runs
 //	incomplete, failed, cancelled         the status of the response
 //	400, 401, 402, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	no-credit                             an exhausted quota, in words only
 //	gone, too-old                         errors of a GET: no such response, no stream of it
+//	ended                                 the 409 of a cancel after the end
 //	no-scope, no-endpoint                 others: the key may not read models, no such path
 //	error[=ERROR]                         a stream ends with an error event
 //	refuses=PARAM, unverified             400 if the request has the parameter

@@ -174,13 +174,13 @@ func (r *Response) InputItems() []json.RawMessage {
 // Usage counts tokens. Cached (read from the cache) and CacheWrite (written to it) are parts of
 // Input, and Reasoning is a part of Output. Usage is also an Event: ask --events prints its JSON.
 type Usage struct {
-	Input            int64 `json:"input_tokens"`
-	Cached           int64 `json:"-"`
-	CacheWrite       int64 `json:"-"`
-	Output           int64 `json:"output_tokens"`
-	Reasoning        int64 `json:"-"`
-	Total            int64 `json:"total_tokens"`
-	ReportedSearches int64 `json:"-"` // billable searches of one response; 0: not reported here
+	Input            int64  `json:"input_tokens"`
+	Cached           int64  `json:"-"`
+	CacheWrite       int64  `json:"-"`
+	Output           int64  `json:"output_tokens"`
+	Reasoning        int64  `json:"-"`
+	Total            int64  `json:"total_tokens"`
+	ReportedSearches *int64 `json:"-"` // billable searches of one response; nil: not reported here
 }
 
 // AddTokens adds n times the tokens of v to u. It does not add ReportedSearches: the searches of
@@ -212,10 +212,12 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 		}
 		return 0
 	}
+	isNumber := func(path string) bool { return gjson.GetBytes(data, path).Type == gjson.Number }
 
 	u.Input = count("input_tokens", "prompt_tokens")
 	u.Cached = count("input_tokens_details.cached_tokens", "prompt_tokens_details.cached_tokens")
-	u.CacheWrite = count("input_tokens_details.cache_write_tokens")
+	u.CacheWrite = count("input_tokens_details.cache_write_tokens",
+		"input_tokens_details.cache_creation_input_tokens")
 	u.Output = count("output_tokens", "completion_tokens")
 	u.Reasoning = count("output_tokens_details.reasoning_tokens",
 		"completion_tokens_details.reasoning_tokens")
@@ -223,10 +225,16 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	if u.Input+u.Output == 0 { // only the total is known, and a quota counts Input and Output
 		u.Input = u.Total
 	}
-	u.ReportedSearches = count("server_tool_use.web_search_requests",
+	searches := []string{
+		"server_tool_use_details.web_search_requests",
+		"server_tool_use.web_search_requests",
 		"server_side_tool_usage_details.web_search_calls",
 		"tool_calls_details.search_web.invocation",
-		"tool_usage.web_search")
+		"tool_usage.web_search",
+	}
+	if slices.ContainsFunc(searches, isNumber) {
+		u.ReportedSearches = new(count(searches...))
+	}
 	return nil
 }
 

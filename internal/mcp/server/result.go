@@ -80,13 +80,13 @@ func (s *Server) resultOf(req mcp.Request, tool string, end tasks.State) (mcp.Re
 
 // usage is a call.Usage as _meta of a result shows it.
 type usage struct {
-	Input            int64 `json:"input_tokens"`
-	Cached           int64 `json:"cached_tokens"`
-	CacheWrite       int64 `json:"cache_write_tokens,omitempty"`
-	Output           int64 `json:"output_tokens"`
-	Reasoning        int64 `json:"reasoning_tokens"`
-	Total            int64 `json:"total_tokens"`
-	ReportedSearches int64 `json:"-"` // _meta has searches beside usage
+	Input            int64  `json:"input_tokens"`
+	Cached           int64  `json:"cached_tokens"`
+	CacheWrite       int64  `json:"cache_write_tokens,omitempty"`
+	Output           int64  `json:"output_tokens"`
+	Reasoning        int64  `json:"reasoning_tokens"`
+	Total            int64  `json:"total_tokens"`
+	ReportedSearches *int64 `json:"-"` // _meta has searches beside usage
 }
 
 // maxStepChars bounds each search query and each URL in _meta, in characters.

@@ -148,7 +148,7 @@ func FromBody(resp *http.Response, err error, question []json.RawMessage) *call.
 
 	e := *cmp.Or(cause, &call.APIError{
 		Kind:    call.KindConnection,
-		Message: "the answer was cut off: " + err.Error(),
+		Message: "the answer was cut off: " + connectionMessage(err),
 		Err:     err,
 	})
 	if e.Kind == call.KindRateLimit || e.Status == http.StatusPaymentRequired { // a 402 that the body names
@@ -190,7 +190,7 @@ func FromConnection(err error) *call.APIError {
 		err = urlErr.Err // without the URL, which may contain a password
 	}
 
-	message := err.Error()
+	message := connectionMessage(err)
 	if errors.Is(err, io.EOF) {
 		message = "the server closed the connection without an answer"
 	}
@@ -200,6 +200,15 @@ func FromConnection(err error) *call.APIError {
 		Err:     err,
 		NoRetry: isPermanent(err),
 	}
+}
+
+// connectionMessage returns the message of err. If package llm has given up a silent connection, err
+// is context.Canceled, which says nothing; the end of a call is the error of FromContext.
+func connectionMessage(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "the server sent nothing for too long"
+	}
+	return err.Error()
 }
 
 // isPermanent reports whether a connection will fail again: a certificate, a scheme, a TLS version

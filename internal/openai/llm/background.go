@@ -93,13 +93,18 @@ func (cl *Client) Get(
 		return nil, err
 	}
 
-	acc := cl.newAccumulator(c, background{
+	b := background{
 		givenOut: givenOut,
 		id:       id,
 		model:    model,
 		include:  include,
-	})
-	r, failure := cl.getOrConfirmLost(ctx, acc, asObject)
+	}
+	r, failure := cl.getOrConfirmLost(ctx, cl.newAccumulator(c, b), asObject)
+	if r == nil && failure.Status == http.StatusBadRequest && len(include) > 0 {
+		// The request may have had no include, because the API refuses it: see dispensable.
+		b.include = nil
+		r, failure = cl.getOrConfirmLost(ctx, cl.newAccumulator(c, b), asObject)
+	}
 	if r == nil {
 		return nil, failure
 	}
@@ -129,7 +134,9 @@ func (cl *Client) postCancel(
 		return resp, nil
 	}
 	failure := cl.attemptError(ctx, err, 1)
-	if failure.Status == http.StatusBadRequest { // "Cannot cancel a completed response."
+	switch failure.Status {
+	case http.StatusBadRequest, // "Cannot cancel a completed response."
+		http.StatusConflict: // the same of OGX (https://github.com/ogx-ai/ogx/pull/5268)
 		return nil, nil
 	}
 	return nil, failure
@@ -163,21 +170,25 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	c := *acc.call
 	c.Sink = nil // the requests send no events to the call
 	c.Used = call.Used{APIRequestID: c.APIRequestID}
-	err := cl.cancelOnce(requestCtx, &c, &acc.background)
+	ended, err := cl.cancelOnce(requestCtx, &c, &acc.background)
 	failure, failed := errors.AsType[*call.APIError](err)
 	mayRetry := failed && retryable(failure) && !endsProcess
 	if mayRetry && sleep(requestCtx, cancelWait) == nil {
-		err = cl.cancelOnce(requestCtx, &c, &acc.background)
+		ended, err = cl.cancelOnce(requestCtx, &c, &acc.background)
 	}
 	acc.background.goesOn = err != nil
 
-	isReported := c.Usage != (call.Usage{})
-	if err == nil && !isReported && !endsProcess {
+	isReported := ended.Usage != (call.Usage{})
+	mayBeAnswer := ended.Status == "completed" && !call.IsCancelled(ctx) // a GET has its sources, too
+	if err == nil && (!isReported || mayBeAnswer) && !endsProcess {
 		r := cl.getCancelled(requestCtx, &c, acc.background)
 		acc.background.goesOn = r != nil && r.IsRunning()
 		if r != nil && !r.IsRunning() && !call.IsCancelled(ctx) {
 			complete = r
 		}
+	}
+	if c.Usage == (call.Usage{}) && isReported {
+		c.Reported = reported(&ended)
 	}
 	if complete != nil {
 		acc.emitUnstreamed(complete.Output)
@@ -203,12 +214,14 @@ func (cl *Client) getCancelled(ctx context.Context, c *call.Call, b background) 
 	return r
 }
 
-// cancelOnce cancels a background response. If the HTTP response to the cancellation has the usage
-// of a response that has ended, cancelOnce sets c.Reported.
-func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, b *background) error {
+// cancelOnce cancels a background response. It returns the response if the HTTP response to the
+// cancellation has it, and says that it has ended; else the zero value.
+func (cl *Client) cancelOnce(
+	ctx context.Context, c *call.Call, b *background,
+) (ended call.Response, err error) {
 	resp, err := cl.postCancel(ctx, c, b.id)
 	if resp == nil {
-		return err
+		return ended, err
 	}
 	defer resp.Body.Close()
 	data, _ := io.ReadAll(resp.Body) // DecodeLenient refuses half a body
@@ -216,11 +229,10 @@ func (cl *Client) cancelOnce(ctx context.Context, c *call.Call, b *background) e
 
 	var r call.Response
 	decodeErr := call.DecodeLenient(data, &r)
-	hasEnded := decodeErr == nil && r.ID != "" && !b.isOther(r.ID) && !r.IsRunning()
-	if hasEnded && r.Usage != (call.Usage{}) {
-		c.Reported = reported(&r)
+	if decodeErr == nil && r.ID != "" && !b.isOther(r.ID) && !r.IsRunning() {
+		ended = r
 	}
-	return nil
+	return ended, nil
 }
 
 // follow waits until a response in the background ends. streamErr is the error that ended the last

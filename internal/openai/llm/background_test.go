@@ -336,7 +336,7 @@ func TestCancelledUsage(t *testing.T) {
 	})
 
 	bubble(t, "the API says not to ask again", func(t *testing.T) {
-		steps := append(played("begun"), answer(409, "", "X-Should-Retry", "false"))
+		steps := append(played("begun"), answer(503, "", "X-Should-Retry", "false"))
 		cl, api := newClient(0, steps...)
 		ctx := endsAfter(t, time.Second, context.Canceled)
 		_, err := cl.Create(ctx, &call.Call{}, backgroundQuestion())
@@ -544,6 +544,19 @@ func TestEndOfGet(t *testing.T) {
 	r, err := cl.Get(ctx, &call.Call{}, "resp_1", "gpt-5.2", nil, true)
 	wantSuccess(t, err)
 	wantKind(t, r.Failure, call.KindFiltered)
+}
+
+// If the API refuses the include of a GET, the GET goes without it: the request had none, either.
+func TestRefusedInclude(t *testing.T) {
+	refused := answer(400, `{"error":{"message":"No.","param":"include"}}`)
+	include := []string{"web_search_call.action.sources"}
+	cl, api := newClient(0, refused, func(req *http.Request) (*http.Response, error) {
+		wantEqual(t, "query", req.URL.RawQuery, "api-version=1")
+		return succeed(req)
+	})
+	r, err := cl.Get(t.Context(), &call.Call{}, "resp_1", "gpt-5.2", include, true)
+	wantEqual(t, "outcome", meaning(t, r, err), "completed: Yes.")
+	api.wantRequests(t, 2)
 }
 
 // endingBody is a body that ends a context when it is closed.

@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -185,13 +187,37 @@ func TestSilentFailure(t *testing.T) {
 	})
 }
 
-// A text that only deltas have, with its citations, makes a message that can be sent back.
+// A text that only deltas have, with its citations, makes a message that can be sent back. It stays
+// also if the final response has the text without the citations, and a search with many sources
+// (https://github.com/Wei-Shaw/sub2api/issues/5140).
 func TestStreamedMessage(t *testing.T) {
-	cl, _ := newClient(0, sseStep(eventsOf(t, "$streamed")...))
-	r, err := create(t, cl, question())
-	wantSuccess(t, err)
-	wantEqual(t, "item", object(t, string(r.InputItems()[0])), object(t, `{"type":"message",
-		"id":"msg_1","role":"assistant","phase":"final_answer","status":"completed","content":[
-		{"type":"output_text","text":"Yes & no.","annotations":[
-		{"type":"url_citation","url":"https://a.example","title":"A"}]}]}`))
+	const search = `{"type":"web_search_call","action":{"sources":[{"url":"b"},{"url":"c"}]}}`
+	for before, output := range map[string]string{
+		"":     "",
+		search: search + `,{"type":"message","content":[{"type":"output_text","text":"Yes & no."}]}`,
+	} {
+		bubble(t, "output "+before, func(t *testing.T) {
+			events := eventsOf(t, "$streamed")
+			last := &events[len(events)-1]
+			*last = strings.Replace(*last, `"output":[`, `"output":[`+output, 1)
+			cl, _ := newClient(0, sseStep(events...))
+			r, err := create(t, cl, question())
+			wantSuccess(t, err)
+			want := strings.TrimPrefix(before+`,{"type":"message",
+				"id":"msg_1","role":"assistant","phase":"final_answer","status":"completed","content":[
+				{"type":"output_text","text":"Yes & no.","annotations":[
+				{"type":"url_citation","url":"https://a.example","title":"A"}]}]}`, ",")
+			got, _ := json.Marshal(map[string]any{"items": r.InputItems()})
+			wantEqual(t, "items", object(t, string(got)), object(t, `{"items":[`+want+`]}`))
+		})
+	}
+}
+
+// If the program gives up a silent connection, the message says so.
+func TestGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cl, _ := newClient(0, hangs(sseStep(append(eventsOf(t, "$open"), "[DONE]")...)))
+		got := outcomeOf(t, cl, question())
+		wantEqual(t, "outcome", got, "connection: the answer was cut off: the server sent nothing for too long")
+	})
 }

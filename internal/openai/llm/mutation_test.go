@@ -148,7 +148,7 @@ func whatCame(t *testing.T, steps []step, background, watched bool) string {
 		items = response.InputItems()
 		_, err := json.Marshal(items)
 		wantEqual(t, "error of the output as input", err, nil)
-		cited = countCitable(response.Output)
+		cited = countSources(response.Output) + countCitations(response.Output)
 	}
 	return fmt.Sprintf("%s\n%s\n%d citations, %d requests, %+v, %d unknown, %d searches",
 		meaning(t, response, err), items, cited, len(api.sent), c.Usage, c.UnreportedRequests,

@@ -12,26 +12,52 @@ import (
 
 // addStreamed completes the output of r with what was streamed:
 //
-//	the output has                               it becomes
-//	no text                                      what was streamed
-//	no text, but more searches or sources        its searches, and the streamed messages
-//	the text, with fewer searches or citations   what was streamed
-//	another text                                 stays as it is
+//	the output has                     it becomes
+//	no text, if text was streamed      what was streamed
+//	the text, with fewer citations     what was streamed
+//	the text, with fewer sources       the streamed searches, and its messages
+//	another text                       stays as it is
 //
-// If a content filter has taken text back, only an empty output is replaced.
+// An output with more sources than were streamed keeps its searches. If a content filter has taken
+// text back, only an empty output is replaced.
 func (a *accumulator) addStreamed(r *call.Response) {
 	filtered := r.IncompleteDetails.Reason == "content_filter"
 	streamed := a.streamedItems(filtered)
-	isLacking := !filtered && lacks(r.Output, streamed)
+	moreSources := countSources(r.Output) - countSources(streamed)
 	switch {
 	case len(streamed) == 0:
-	case isLacking && countCitable(r.Output) > countCitable(streamed): // keep its searches
-		isMessage := func(i call.Item) bool { return i.Type == "message" }
-		messages := slices.DeleteFunc(streamed, func(i call.Item) bool { return !isMessage(i) })
-		r.Output = append(slices.DeleteFunc(r.Output, isMessage), messages...)
-	case isLacking, len(r.Output) == 0:
+	case len(r.Output) == 0:
 		r.Output = streamed
+	case filtered:
+	case lacks(r.Output, streamed) && moreSources > 0:
+		r.Output = append(others(r.Output), messages(streamed)...)
+	case lacks(r.Output, streamed):
+		r.Output = streamed
+	case moreSources < 0 && trimmedText(r.Output...) == trimmedText(streamed...):
+		r.Output = append(others(streamed), messages(r.Output)...)
 	}
+}
+
+// lacks reports whether items lack the streamed text, or have the same text with fewer citations.
+// Items with another text lack nothing: the server has replaced what it streamed.
+func lacks(items, streamed []call.Item) bool {
+	text, streamedText := trimmedText(items...), trimmedText(streamed...)
+	same := text == streamedText && countCitations(items) < countCitations(streamed)
+	return streamedText != "" && (text == "" || same)
+}
+
+func trimmedText(items ...call.Item) string { return strings.TrimSpace(textOf(items...)) }
+
+func isMessage(item call.Item) bool    { return item.Type == "message" }
+func isNotMessage(item call.Item) bool { return !isMessage(item) }
+
+// messages returns the messages of items, and others the other items.
+func messages(items []call.Item) []call.Item {
+	return slices.DeleteFunc(slices.Clone(items), isNotMessage)
+}
+
+func others(items []call.Item) []call.Item {
+	return slices.DeleteFunc(slices.Clone(items), isMessage)
 }
 
 // streamedItems returns the items that were streamed. If an answer is complete, incomplete messages
@@ -61,24 +87,21 @@ func (a *accumulator) streamedItems(filtered bool) []call.Item {
 	return append(complete, unfinished...)
 }
 
-// lacks reports whether items lack the streamed text, or have the same text with fewer searches and
-// citations. Items with another text lack nothing: the server has replaced what it streamed.
-func lacks(items, streamed []call.Item) bool {
-	itemText := strings.TrimSpace(textOf(items...))
-	streamedText := strings.TrimSpace(textOf(streamed...))
-	same := itemText == streamedText && countCitable(items) < countCitable(streamed)
-	return streamedText != "" && (itemText == "" || same)
+// countCitations counts the citations in the texts of items.
+func countCitations(items []call.Item) (n int) {
+	for _, item := range items {
+		for _, part := range item.Content {
+			n += len(part.Annotations)
+		}
+	}
+	return n
 }
 
-// countCitable counts the searches of items, their sources and the citations in their texts.
-func countCitable(items []call.Item) int {
-	n := 0
+// countSources counts the searches of items and their sources.
+func countSources(items []call.Item) (n int) {
 	for _, item := range items {
 		if item.IsSearch() {
 			n += 1 + len(item.Action.Sources)
-		}
-		for _, part := range item.Content {
-			n += len(part.Annotations)
 		}
 	}
 	return n
@@ -95,7 +118,7 @@ func (s *streamItem) asStreamed() call.Item {
 	for _, b := range s.textBlocks {
 		annotations += len(b.annotations)
 	}
-	whole := strings.TrimSpace(textOf(item)) != "" && countCitable([]call.Item{item}) >= annotations
+	whole := trimmedText(item) != "" && countCitations([]call.Item{item}) >= annotations
 	if whole {
 		return item
 	}

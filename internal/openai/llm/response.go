@@ -62,10 +62,10 @@ func countSearches(r *call.Response) int {
 	if billed != nil {
 		return int(max(0, min(*billed, maxSearches)))
 	}
-	n := int(min(r.Usage.ReportedSearches, maxSearches))
-	if n > 0 {
-		return n
+	if r.Usage.ReportedSearches != nil {
+		return int(min(*r.Usage.ReportedSearches, maxSearches))
 	}
+	n := 0
 	for _, item := range r.Output {
 		mayBeQuery := item.Action.Type == "" && item.Status != "incomplete"
 		isQuery := item.Action.Type == "search" || mayBeQuery
@@ -109,13 +109,16 @@ func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 	case "incomplete": // there may be no output yet
 		return nil
 	}
-	if r.Output != nil {
+	if len(r.Output) > 0 {
 		return nil
 	}
 
 	data := from.json()
-	e := apierror.FromResponse(data, "the response has no output", c.RequestInput)
 	hasError := gjson.GetBytes(data, "error").String() != "" || gjson.GetBytes(data, "errors.0").Exists()
+	if r.Output != nil && !hasError {
+		return nil
+	}
+	e := apierror.FromResponse(data, "the response has no output", c.RequestInput)
 	if !hasError { // gateways send an error with a 200
 		e.Kind = call.KindBadResponse
 	}
