@@ -119,7 +119,12 @@ func (x *exchange) try(
 	if err == nil {
 		return r, nil, 0
 	}
-	failure = x.client.attemptError(ctx, err, x.attempt) // the end of ctx, if ctx has ended
+	errCtx := ctx // if it has ended, its end is the failure
+	final, ok := errors.AsType[*call.APIError](err)
+	if ok && final.NoRetry && !call.IsCancelled(ctx) { // ctx may have ended during a cancellation
+		errCtx = context.WithoutCancel(ctx)
+	}
+	failure = x.client.attemptError(errCtx, err, x.attempt)
 	if failure.Kind == call.KindRateLimit {
 		retryAfter := failure.RetryAfter
 		// ResetAfter is a guess. A guess beyond the time limit says nothing.
