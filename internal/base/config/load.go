@@ -53,6 +53,7 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 	l.inherit()
 	l.checkTogether()
 	l.Location = location(l.Policy.Timezone)
+	l.warnZone()
 	l.resolveSecrets()
 	if len(l.problems) == 0 {
 		l.warnAlike()
@@ -469,6 +470,16 @@ func location(name string) *time.Location {
 		return time.Local // with its summer time
 	}
 	return zone
+}
+
+// warnZone warns if policy.timezone is local, and TZ has a form that package time does not read, such
+// as JST-9: package time then takes UTC.
+func (l *loader) warnZone() {
+	zone := l.environ["TZ"]
+	_, err := time.LoadLocation(strings.TrimPrefix(zone, ":"))
+	if l.Policy.Timezone == "local" && err != nil && time.Local.String() == "UTC" {
+		l.warn("TZ", strconv.Quote(zone)+" is no IANA time zone, so policy.timezone takes UTC")
+	}
 }
 
 // ExpandHome replaces a leading ~/ by the home directory, as a shell would: clients start the

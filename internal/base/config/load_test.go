@@ -91,6 +91,10 @@ func TestLocalTimezone(t *testing.T) {
 	defer func(local *time.Location) { time.Local = local }(time.Local)
 	time.Local = time.FixedZone("/etc/zone", 3600) // no IANA name, but it may have summer time
 	compare.Equal(t, "zone", location("local") == time.Local, true)
+
+	time.Local = time.UTC // of package time for such a TZ
+	_, warnings, _ := Load(write(t, "policy: {timezone: local}"), []string{"TZ=JST-9"})
+	compare.Equal(t, "warnings", warnings, []string{`TZ: "JST-9" is no IANA time zone, so policy.timezone takes UTC`})
 }
 
 // A client on Windows may not pass APPDATA on.

@@ -56,7 +56,7 @@ func OneLine(s string) string {
 }
 
 // unreplaced matches ${NAME}, ${env:NAME}, ${{ secrets.NAME }}, {env:NAME}, $NAME and %NAME%.
-var unreplaced = LazyRegexp(`^(\$?\{[\w:.{} -]+\}|\$\w+|%\w+%)$`)
+var unreplaced = LazyRegexp(`^(\$?\{[\w:.{} -]+\}|\$[A-Za-z_]\w*|%\w+%)$`)
 
 // IsUnreplaced reports whether s is a reference to a variable, in one of the forms that clients replace.
 // A client that does not know the form of a reference passes it on as it is.

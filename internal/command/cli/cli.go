@@ -22,6 +22,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
@@ -162,6 +163,29 @@ func (a *app) execute(ctx context.Context, args []string) error {
 
 // commandsInOrder lists the commands in the order in which a new user needs them.
 const commandsInOrder = "login setup doctor ask smoke serve quota completion help"
+
+// interruptible returns run with a bound: it returns a second after the context ends, even if a write
+// to stdout or stderr blocks because nothing reads it.
+func interruptible(
+	run func(*cobra.Command, []string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, words []string) error {
+		done := make(chan error, 1)
+		go func() { done <- run(c, words) }()
+		select {
+		case err := <-done:
+			return err
+		case <-c.Context().Done():
+		}
+
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(time.Second):
+			return c.Context().Err()
+		}
+	}
+}
 
 // help returns the text of --help.
 func help(c *cobra.Command) string {

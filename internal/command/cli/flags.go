@@ -177,7 +177,7 @@ func (a *app) prepareArgs(root *cobra.Command, args []string) ([]string, error) 
 	case c.HasSubCommands() && (c == root || !c.Runnable()) && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
 		return nil, unknownCommand(c, rest[0])
 	case takesQuestion(c):
-		return markWords(args), checkDebug(c, args)
+		return markWords(c, args), checkDebug(c, args)
 	case c.Name() == "serve":
 		a.options.LogFormat = logging.Text
 		parseEarly(c.Flags().Lookup("log-format"), args)
@@ -228,19 +228,26 @@ func parseEarly(flag *pflag.Flag, args []string) {
 const wordMark = "\x00"
 
 // markWords marks quoted questions that begin with - by wordMark: arguments with a blank where a
-// flag has its name. The name is the whole argument or, after --, the part before =.
-func markWords(args []string) []string {
-	args = slices.Clone(args)
+// flag has its name. The name is the whole argument or, after --, the part before =. The value of a
+// flag of c stays as it is.
+func markWords(c *cobra.Command, args []string) []string {
+	takesNext := func(arg string) bool {
+		name, isFlag := strings.CutPrefix(arg, "--")
+		f := c.Flags().Lookup(name)
+		return isFlag && f != nil && f.NoOptDefVal == ""
+	}
+	marked := slices.Clone(args)
 	for i, arg := range args {
 		name := arg
 		if strings.HasPrefix(arg, "--") {
 			name, _, _ = strings.Cut(arg, "=")
 		}
-		if strings.HasPrefix(arg, "-") && strings.ContainsFunc(name, unicode.IsSpace) {
-			args[i] = wordMark + arg
+		isWords := strings.HasPrefix(arg, "-") && strings.ContainsFunc(name, unicode.IsSpace)
+		if isWords && (i == 0 || !takesNext(args[i-1])) {
+			marked[i] = wordMark + arg
 		}
 	}
-	return args
+	return marked
 }
 
 // joinWords returns the question that words are, without marks.

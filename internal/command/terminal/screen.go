@@ -377,11 +377,15 @@ func (s *Screen) Note(line string) {
 }
 
 // Write writes to stderr, after it has removed the status line. It is for other output while the
-// Screen is in use, such as warnings of the log.
+// Screen is in use, such as warnings of the log. Without a status line it does not hold mu while it writes:
+// the call goes on if nothing reads stderr.
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	s.replaceStatus("")
+	if s.hasStatus {
+		defer s.mu.Unlock()
+		s.replaceStatus("")
+	} else {
+		s.mu.Unlock()
+	}
 	return s.stderr.Write(p)
 }
