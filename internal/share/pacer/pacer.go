@@ -20,6 +20,7 @@ package pacer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -153,24 +154,26 @@ func (t *Ticket) Wait(ctx context.Context, isLastRetry bool, report func(ahead i
 
 	began := time.Now()
 	defer func() { t.Waited = time.Since(began) }()
-	var tick <-chan time.Time
-	if report != nil {
-		tick = time.Tick(reportInterval)
-	}
-	reported := -1
+	tick := time.Tick(reportInterval)
+	last := -1
 	for {
-		ahead := t.ahead()
-		if report != nil && ahead != reported {
-			report(ahead)
+		if ctx.Err() == nil { // else calls ahead may have ended at the same deadline
+			ahead := t.ahead()
+			if report != nil && ahead != last {
+				report(ahead)
+			}
+			last = ahead
 		}
-		reported = ahead
 
 		select {
 		case <-turn:
 			return nil
 		case <-tick:
 		case <-ctx.Done():
-			ahead = t.ahead()
+			ahead := max(t.ahead(), last)
+			if errors.Is(context.Cause(ctx), call.ErrWaiting) { // for the next try
+				ahead = t.ahead()
+			}
 			if t.leave() {
 				return call.QueuedError(ahead)
 			}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -159,6 +161,33 @@ func TestGivesUp(t *testing.T) {
 		synctest.Wait()
 		wantLimited(t, p, 0)
 		compare.Contains(t, "queue", fmt.Sprintf("%+v", p.queue), "kept:[]")
+	})
+}
+
+// Calls that reach one deadline are told how many were ahead, whichever gives up first.
+func TestOneDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		tickets := make([]*Ticket, 3)
+		for i := range tickets {
+			tickets[i] = limited(t, p, "alice", time.Hour)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute+reportInterval/2)
+		defer cancel()
+		var ahead []int
+		var mu sync.Mutex
+		var calls sync.WaitGroup
+		for _, ticket := range tickets {
+			calls.Go(func() {
+				queued, _ := errors.AsType[call.QueuedError](ticket.Wait(ctx, false, nil))
+				mu.Lock()
+				defer mu.Unlock()
+				ahead = append(ahead, int(queued))
+			})
+		}
+		calls.Wait()
+		slices.Sort(ahead)
+		compare.Equal(t, "calls ahead", ahead, []int{0, 1, 2})
 	})
 }
 
