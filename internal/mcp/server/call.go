@@ -213,22 +213,9 @@ func (s *Server) settleCall(
 	untried := c.Requests == 0
 	gaveUpWaiting := errors.Is(err, call.ErrWaiting) // perhaps after a 429
 
-	// From now on the task gets no sealed id.
-	sealedResponseID, reportedOfSealed := s.tasks.NoteCallEnded(t, c.Reported)
-
-	// A response that Tasks.Close has left at the API goes on, unless the API has reported the
-	// usage of the response: then it has ended. For example, it has failed, and the call has not
-	// emitted Retrying, before which Close takes it for the response that runs
-	// (runsSealedResponseLocked).
-	leaves := errors.Is(err, call.ErrLeaveAtAPI)
-	hasReported := reportedOfSealed != (call.Reported{})
-
-	observes := taken.Settle(c, budget.End{
-		NotCounted:         untried || gaveUpWaiting,
-		GoesOn:             leaves && !hasReported,
-		ResponseID:         sealedResponseID,
-		ReportedOfResponse: reportedOfSealed,
-	})
+	end := s.tasks.NoteCallEnded(t, c, err)
+	end.NotCounted = untried || gaveUpWaiting
+	observes := taken.Settle(c, end)
 	if a != nil {
 		a.Meta.NearLimit = c.NearLimit
 	}

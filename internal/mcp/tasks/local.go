@@ -10,6 +10,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 )
 
 // nameTimeout is how long DetachWhenDue waits for the API to name a response if the task can be
@@ -203,31 +204,40 @@ func (t *Task) AwaitEnd() State {
 	return t.final
 }
 
-// NoteCallEnded notes that the call of a task has ended: from now on the task gets no sealed id.
-// ofCall is what the API has reported of the call. Server.settleCall calls NoteCallEnded before it
-// settles what the call has used.
+// NoteCallEnded notes that a call has ended, with err or an answer: from now on its task gets no
+// sealed id. NoteCallEnded returns what Taken.Settle needs to know of the end:
 //
-// If the task already has a sealed id, other processes may read the end of the response in the id.
-// NoteCallEnded returns the id of this response, and what the API has reported of the response. If
-// the task has no sealed id, responseID is "".
-func (ts *Tasks) NoteCallEnded(
-	t *Task, ofCall call.Reported,
-) (responseID string, ofResponse call.Reported) {
+//	the task has no sealed id       nothing: only this process knows the end
+//	it has one, and err is          GoesOn: the call has left its response at the API
+//	call.ErrLeaveAtAPI
+//	it has one, otherwise           the response in the id, whose end other processes may read, and
+//	                                what the API has reported of the response
+//
+// The last row also holds after call.ErrLeaveAtAPI if the API has reported of the response: then the
+// response has ended. For example, it has failed, and Close came before the call emitted Retrying.
+func (ts *Tasks) NoteCallEnded(t *Task, c *call.Call, err error) budget.End {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	l := t.local
 	l.callEnded = true
 	if l.sealedResponseID == "" {
-		return "", call.Reported{}
+		return budget.End{}
 	}
 
 	isSealed := func(s responseStart) bool { return s.responseID == l.sealedResponseID }
 	i := slices.IndexFunc(l.starts, isSealed) // there is one: noteResponse has added it
-	until := ofCall
+	until := c.Reported
 	if i+1 < len(l.starts) {
 		until = l.starts[i+1].reportedBefore
 	}
-	return l.sealedResponseID, until.Minus(l.starts[i].reportedBefore)
+	reported := until.Minus(l.starts[i].reportedBefore)
+	if errors.Is(err, call.ErrLeaveAtAPI) && reported == (call.Reported{}) {
+		return budget.End{GoesOn: true}
+	}
+	return budget.End{
+		ResponseID:         l.sealedResponseID,
+		ReportedOfResponse: reported,
+	}
 }
 
 // DetachWhenDue separates a task from its request, if the CallOptions of the task allow that. A

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/question/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/share/budget"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -145,7 +146,7 @@ func TestNotSealed(t *testing.T) {
 	type attempt func(s *Tasks, task *Task, c *call.Call, leave func())
 	named := call.ResponseNamed{ID: "resp_1"}
 	ends := func(s *Tasks, task *Task, c *call.Call, _ func()) {
-		s.NoteCallEnded(task, c.Reported)
+		s.NoteCallEnded(task, c, nil)
 		c.Sink(named)
 	}
 	for name, tt := range map[string]struct {
@@ -178,8 +179,7 @@ func TestNotSealed(t *testing.T) {
 				return nil, nil
 			})
 			compare.Equal(t, "detached", s.DetachWhenDue(task), !tt.overHTTP)
-			sealed, _ := s.NoteCallEnded(task, c.Reported)
-			compare.Equal(t, "sealed", sealed, "")
+			compare.Equal(t, "end", s.NoteCallEnded(task, c, nil), budget.End{})
 			task.AwaitEnd()
 		})
 	}
@@ -234,9 +234,9 @@ func TestOtherResponses(t *testing.T) {
 				compare.Equal(t, "detached", s.DetachWhenDue(task), true)
 				err := task.AwaitEnd().Err
 				compare.Equal(t, "error", err, nil)
-				response, reported := s.NoteCallEnded(task, c.Reported)
-				compare.Equal(t, "response", response, "resp_1")
-				compare.Equal(t, "tokens of it", reported.Usage.Input, int64(10))
+				end := s.NoteCallEnded(task, c, nil)
+				compare.Equal(t, "response", end.ResponseID, "resp_1")
+				compare.Equal(t, "tokens of it", end.ReportedOfResponse.Usage.Input, int64(10))
 			})
 		})
 	}

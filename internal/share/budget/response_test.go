@@ -193,8 +193,7 @@ func (s *shared) end(word string, n int64) (known bool) {
 		end.RequestInput = []json.RawMessage{make([]byte, 4<<20)} // a long question
 		end.UnreportedRequests = 1
 		end.UnreportedBegun = 1
-		ofCall.GoesOn = true
-		s.taken.Settle(end, ofCall)
+		s.taken.Settle(end, End{GoesOn: true})
 	case "second", "third":
 		end.Unreserved = s.call.Unreserved
 		i := slices.Index([]string{"", "second", "third"}, word)

@@ -29,7 +29,7 @@ type End struct {
 	NotCounted bool // the call does not count for the quota of calls
 
 	// GoesOn: the call ends with its process, and its response goes on at the API. Another process
-	// may read the end of the response, so Settle must not count it, and ignores the fields below.
+	// may read the end of the response, so Settle must not count it. The fields below are zero.
 	GoesOn bool
 
 	// ResponseID is the ID of the response whose end other processes may read, too, or "". It need
@@ -51,8 +51,6 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 		// The response is an UnreportedBegun of c. Without an input, countUsed guesses what is
 		// reserved, and SettleResponse gives as much back. A long input would make the guess more.
 		c.RequestInput = nil
-		end.ResponseID = ""
-		end.ReportedOfResponse = call.Reported{}
 	}
 	b := t.budget
 	ofCall := callChange{
