@@ -43,7 +43,7 @@ func (s *Service) CompleteDetachOptions(
 	pollable := func(t call.Tool) bool { return t.Pollable && inBackground(t) }
 	tasksAtAPI := settings.Tasks && slices.ContainsFunc(call.Tools, pollable)
 	wantsAPI := tasksAtAPI || detachAfter > 0
-	keyMayCome := s.effective.APIKeyFile != "" && s.effective.APIKey == "" // the file is read again
+	keyMayCome := s.effective.APIKeyFile != "" && s.effective.APIKey == "" // it is read again, and may then seal ids
 
 	switch {
 	case !slices.ContainsFunc(call.Tools, inBackground): // no call runs in the background

@@ -40,9 +40,9 @@ type Call struct {
 	Sink func(Event)
 
 	// WaitDeadline is when a wait for a slot or for the rate limit ends the call with ErrWaiting;
-	// zero: never. Package tasks sets it before the call runs. Package llm sets it to zero once the
-	// API may have taken a request: not if the request got no connection, or a status that says
-	// that nothing has begun (exchange.post).
+	// zero: never. Package tasks sets it before the call runs. ErrWaiting promises that the API has
+	// not taken the question, so package llm sets WaitDeadline to zero once it may have:
+	// exchange.post has the cases. For example, a call that waits after a 429 still has it.
 	WaitDeadline time.Time
 
 	Used // what the responses have used is in Used.Reported, such as c.Usage
@@ -91,7 +91,7 @@ type Used struct {
 // Reported is what responses have used, as the API reports it. For a response without a report of
 // its searches, the searches in its output count.
 type Reported struct {
-	Usage    Usage // of a sum without ReportedSearches, which Add leaves out
+	Usage    Usage // in a sum of responses its ReportedSearches is nil: Searches has them
 	Searches int   // billable ones
 }
 

@@ -101,9 +101,9 @@ func (s *Server) callAnswerResult(
 // result, because it has cancelled the call (stdio.Transport.Undelivered): without the id the
 // client cannot ask for the answer.
 //
-// The task goes on if the client has the id from an earlier result, because id below then names no
-// task. The resultType of tasks/get is complete, and a working result after the first one has the
-// id with a number (splitResultID).
+// The task goes on if the client has its id from an earlier result. Such results are not found here:
+// that of tasks/get has another resultType, and a working result after the first one has an id with
+// a number, such as X.2 (splitResultID), which Find does not know.
 //
 // If this process has forgotten the task, Cancel asks the API, with a call of its own.
 func (s *Server) CancelUndelivered(result []byte) {
@@ -112,7 +112,7 @@ func (s *Server) CancelUndelivered(result []byte) {
 	if r.Get("resultType").Str == "task" {
 		id = r.Get("taskId").Str
 	}
-	task := s.tasks.Find(id, "") // over stdio people have no ID; nil for an id with a number
+	task := s.tasks.Find(id, "") // over stdio people have no ID
 	if task != nil {
 		s.tasks.Cancel(context.Background(), task, &call.Call{Tool: task.Tool})
 	}

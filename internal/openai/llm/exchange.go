@@ -208,11 +208,14 @@ func (x *exchange) send(ctx context.Context) (r *call.Response, err error) {
 //     end, and a response in the background may go on before the API names it.
 func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 	x.call.UnreportedRequests++
-	isPlain := x.params["stream"] != true
-	// created has the id of any response, background.id only of one that runs in the background.
-	maybeInBackground := acc.background.requested && acc.created.ID == ""
-	noResponseYet := acc.endedResponse == nil && acc.background.id == ""
-	toldNothing := noResponseYet && (isPlain || maybeInBackground)
+	toldNothing := false
+	switch {
+	case acc.endedResponse != nil, acc.background.id != "":
+	case x.params["stream"] != true:
+		toldNothing = true
+	case acc.background.requested:
+		toldNothing = acc.created.ID == "" // any response has created.ID
+	}
 	if acc.hasBegunWork() || acc.background.goesOn || ctx.Err() != nil && toldNothing {
 		x.call.UnreportedBegun++
 	}
@@ -248,7 +251,8 @@ func (x *exchange) post(ctx context.Context) (resp *http.Response, mayCost bool,
 	_, err = x.client.service.New(endless, responses.ResponseNewParams{}, options...)
 
 	failure, hasStatus := errors.AsType[*call.APIError](err) // a status other than 2xx
-	mayBeTaken, mayCost := connected, connected
+	mayBeTaken := connected
+	mayCost = connected
 	if hasStatus {
 		isServerError := failure.Status >= http.StatusInternalServerError
 		mayBeTaken = isServerError || apierror.MayBeInProgress(failure)
@@ -273,8 +277,8 @@ func (x *exchange) prepareRepeat(failure *call.APIError) bool {
 	if failure.ResponseLost { // the next attempt runs in the foreground
 		removed := x.removeRefused("background", failure)
 		if removed && x.client.memory.findsResponses(x.model) {
-			// GETs find other responses, so this loss says nothing about background. toRemember has
-			// only background: a response is lost after a 2xx, at which post emptied toRemember.
+			// GETs find other responses, so this loss says nothing about background. Nothing else is
+			// in toRemember: the lost response came with a 2xx, after which post had emptied it.
 			x.toRemember = nil
 		}
 		return false

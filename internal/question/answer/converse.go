@@ -51,12 +51,11 @@ func (a *Answerer) converse(
 		}
 		request.Input = append(request.Input, response.InputItems()...)
 		request.Input = append(request.Input, call.UserMessage(prompt))
-		// While the process ends its calls (tasks.Tasks.Close), the sink of a call that can be detached
-		// waits until ctx has its cause. Close has chosen the cause by the response before this event.
-		// With any cause but ErrLeaveAtAPI, the next request fails.
+		// The sink of a call that can be detached returns after Tasks.noteResponse, which waits while
+		// the process stops its calls. So ctx has its cause by then.
 		c.Emit(call.Requesting{})
 		if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
-			return nil // without the requery: the sealed id has the response that has just ended
+			return nil // the response that has just ended is the answer: the sealed id has it
 		}
 	}
 }

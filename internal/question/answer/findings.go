@@ -191,10 +191,10 @@ func (f *findings) document(maxNames int) (whole string, doc *cite.Document) {
 	return whole, doc
 }
 
-// hasSources reports whether the answer can cite a source. Names that the text mentions make no
-// difference to that (0): sources adds all names in any case.
+// hasSources reports whether the answer can cite a source.
 func (f *findings) hasSources() bool {
-	return len(f.sources(f.document(0))) > 0
+	const noNames = 0 // names in the text only decide where a source is listed, not whether
+	return len(f.sources(f.document(noNames))) > 0
 }
 
 // sources returns the sources that the answer can cite, each of them once, in this order:

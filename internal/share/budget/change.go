@@ -44,7 +44,7 @@ type storeChange struct {
 // change if it has made the first, whose marks are one of
 //
 //	closeMark, endMark or otherResponsesMark   sent as they are: the key is settled, and refuses
-//	endMark, releaseMark                       the same: the endMark refuses both
+//	endMark with a releaseMark                 sent as they are: the endMark refuses the change
 //	releaseMark                                replaced by a closeMark, which refuses if the key
 //	                                           is not taken: the first has deleted the key
 //

@@ -109,7 +109,7 @@ func (s bucketState) advance(nowMicros int64, bk bucket) (next bucketState, runn
 	sinceMicros := max(nowMicros-s.changedAtMicros, 0)
 	refilled := float64(sinceMicros) * float64(bk.limitUnits) / float64(bk.period.micros)
 	used := s.used + float64(overdue)
-	least := max(min(used, 0), float64(0-running)) // below 0 by at most what is reserved
+	least := max(min(used, 0), -float64(running)) // used may be below 0, by at most what is reserved
 	next.used = clampUsed(used-refilled, least, bk)
 	return next, running
 }
@@ -123,8 +123,8 @@ func (s bucketState) applyChange(nowMicros int64, bc bucketChange, untilMinute i
 	}
 
 	least := min(s.used, 0) // used may be below 0: see bucketState.used
-	// A change that reserves nothing, as that of SettleResponse, may give back units that the call
-	// of another process still reserves.
+	// A change that neither reserves nor frees, as that of SettleResponse, may give back units that
+	// the call of another process still reserves.
 	if bc.reserve == 0 {
 		least = 0
 		for _, reserved := range s.reserved {

@@ -64,12 +64,12 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	r := b.local.apply(t.untilMinute, changes)
 
 	// The store gets what a retry or a requery has used beside the response in a second change.
-	withoutOthers, others := ofCall, amount{}
+	ofResponse, useOfOthers := ofCall, amount{}
 	if end.ResponseID != "" {
-		others = t.usedByOtherResponses(c, end)
-		withoutOthers.use = ofCall.use.plus(others.times(-1))
+		useOfOthers = t.usedByOtherResponses(c, end)
+		ofResponse.use = ofCall.use.plus(useOfOthers.times(-1))
 	}
-	toStore, storeReply := t.settleInStore(withoutOthers, end)
+	toStore, storeReply := t.settleInStore(ofResponse, end)
 	if storeReply.isDecided() { // its buckets have the calls of all processes
 		changes, r = toStore.buckets, storeReply // without shares if a mark refuses the change
 	}
@@ -78,7 +78,7 @@ func (t *Taken) Settle(c *call.Call, end End) (observes bool) {
 	b.noteNear(t.nearWords, t.person, changes, r.shares)
 	c.NearLimit = t.nearWords.of(b.buckets(t.person))
 
-	t.settleOtherResponses(others)
+	t.settleOtherResponses(useOfOthers)
 	// Of the marks of this change only an endMark refuses: then another process has settled the call.
 	// Nothing settles the key of a releaseMark before.
 	settledElsewhere := storeReply.outcome == refusedByMark && end.ResponseID != ""

@@ -486,8 +486,8 @@ func (t *Ticket) slowDownLocked(person *personState, retryAfter time.Duration) {
 	if person.mayHaveOwnLimit() && othersAccepted {
 		retryAfter = 0
 	}
-	if retryAfter%time.Second == 0 {
-		retryAfter -= time.Second // whole seconds may be rounded up; 0 becomes -1 s: no wait
+	if retryAfter%time.Second == 0 { // the API may have rounded it up
+		retryAfter -= time.Second // below 0 if it asked for none, which max ignores
 	}
 	p.nextSendAt = p.now() + max(p.gap, p.queuePause, min(retryAfter, maxPause))
 }

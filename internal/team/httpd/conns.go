@@ -20,14 +20,14 @@ const (
 	maxUnauthenticated = 600      // connections
 
 	// authTimeout is how long a connection may take to be authenticated, once another one waits.
-	// Such a connection takes at most 2 s:
+	// A connection that is not is closed within 2 s:
 	//
-	//	0.5 s  authTimeout
-	//	0.5 s  maxLateReads times lateReadTime
-	//	0.5 s  as many responses: SetWriteDeadline gives each of them lateReadTime
-	//	0.5 s  in which net/http closes it
+	//	0.5 s  until its deadline, after authTimeout
+	//	0.5 s  for reads after the deadline: maxLateReads times lateReadTime
+	//	0.5 s  to write a response to each of these reads: SetWriteDeadline allows lateReadTime
+	//	0.5 s  in which net/http closes the connection
 	//
-	// So up to 600 connections in 2 s, 300 a second, need not wait.
+	// So at least 600 new connections in 2 s, 300 a second, get in.
 	authTimeout = 500 * time.Millisecond
 
 	// A busy server may come to a read only after its deadline. Go then fails the read without

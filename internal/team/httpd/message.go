@@ -85,7 +85,8 @@ func writeError(w http.ResponseWriter, status int, id string, e *jsonrpc.Error) 
 //     it so. If it is refused, the connection of 1.7 ends
 //     (https://github.com/modelcontextprotocol/go-sdk/issues/1130).
 func dropVersionHeader(r *http.Request, m *rpc.Message) {
-	if m.Method != "initialize" && (m.Method != "ping" || isLegacy(r)) {
+	isStatelessPing := m.Method == "ping" && !isLegacy(r)
+	if m.Method != "initialize" && !isStatelessPing {
 		return
 	}
 	version := gjson.GetBytes(m.Params, "_meta").Map()[mcp.MetaKeyProtocolVersion]
@@ -139,7 +140,7 @@ func isNotification(m *rpc.Message) bool {
 // them the response to initialize has a session id (Mcp-Session-Id), which tells the client's calls
 // from those of other clients, and a call is in s.cancellable while it runs.
 func (s *instance) serveMessage(res *response, r *http.Request, m *rpc.Message) {
-	dropVersionHeader(r, m) // first: then an initialize without a version in _meta is legacy
+	dropVersionHeader(r, m) // first, because isLegacy reads the header
 	res.isCall = m.Method == "tools/call"
 	switch {
 	case isNotification(m):
