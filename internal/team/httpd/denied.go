@@ -49,7 +49,7 @@ func (d *Denied) Set(data string) error {
 		return errors.New("not UTF-8 text")
 	}
 
-	entries := map[string]bool{}
+	entries := map[string]bool{} // false: an entry that is cut
 	for i, line := range lineEnd().Split(data, -1) {
 		entry := strings.Trim(line, "\ufeff \t")
 		// Names of tokens have no colons and no blanks. Subjects, and the names of people who sign
@@ -67,8 +67,9 @@ func (d *Denied) Set(data string) error {
 		if isPair && !slices.Contains(d.issuers, folded(issuer)) {
 			return fmt.Errorf("line %d has an issuer that is not one of --oauth-issuer", i+1)
 		}
+		cut := text.Truncate(folded(entry), oauth.MaxName) // oauth truncates names, too
+		entries[cut] = entries[cut]
 		entries[folded(entry)] = true
-		entries[text.Truncate(folded(entry), oauth.MaxName)] = true // oauth truncates names, too
 	}
 	delete(entries, "")
 	d.entries.Store(&entries)
@@ -94,7 +95,12 @@ func (d *Denied) has(p call.Person) bool {
 	issuer, subject, _ := strings.Cut(p.ID, " ") // a holder of a token has no subject
 	entries := *d.entries.Load()
 	pair := folded(issuer + " " + strings.TrimSpace(subject))
-	return entries[folded(p.Name)] || entries[folded(subject)] || entries[pair]
+	if entries[folded(p.Name)] || entries[folded(subject)] || entries[pair] {
+		return true
+	}
+	// A name that is a cut subject says nothing: other subjects begin like it.
+	_, isCut := entries[folded(p.Name)]
+	return isCut && folded(p.Name) != text.Truncate(folded(subject), oauth.MaxName)
 }
 
 // folded returns a name in the form in which names are compared: in lower case, without blanks

@@ -14,9 +14,16 @@ var deniable = map[string]call.Person{
 	"holder": {ID: "token:alice", Name: "alice"},
 	"user":   {ID: "https://id.example/ auth0|42", Name: strings.Repeat("é", 63) + "…"},
 	"dotted": {ID: "https://id.example/ 7", Name: "İbrahim"},
+	"long":   {ID: "https://id.example/ " + longSubject + "planner", Name: longName},
 	"dn":     {ID: "https://id.example/ uid=\"a\",ou=x, dc=y", Name: "Al"},
 	"padded": {ID: "https://id.example/  auth0|42\t", Name: " Ann  Lee "},
 }
+
+// Subjects that begin with longSubject have the same name without --oauth-user.
+var (
+	longSubject = strings.Repeat("system:", 10)
+	longName    = longSubject[:63] + "…"
+)
 
 // Entries deny their people in any case and Unicode form. Forms that deny no person are errors,
 // which have nothing of the file.
@@ -39,9 +46,13 @@ func TestDeniedForms(t *testing.T) {
 			}
 			compare.Equal(t, "error", got, want)
 			if want == "denied" {
-				other := call.Person{ID: "token:bo", Name: "bo"}
 				compare.Equal(t, "denied", d.has(deniable[who]), true)
-				compare.Equal(t, "another is denied", d.has(other), false)
+				for _, other := range []call.Person{
+					{ID: "token:bo", Name: "bo"},
+					{ID: "https://id.example/ " + longSubject + "writer", Name: longName},
+				} {
+					compare.Equal(t, other.ID+" is denied", d.has(other), false)
+				}
 			}
 		})
 	}

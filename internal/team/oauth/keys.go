@@ -123,7 +123,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 //     refreshInterval. Requests with unknown keys do not delay it, because anyone can send them;
 //   - a read of only the keys: when a request waits.
 //
-// After ctx ends, one more read fails, and releases the requests that waited when it began with errStopping.
+// After ctx ends, one more read fails. The requests that waited when it began get errStopping.
 func (i *issuer) readLoop(ctx context.Context) {
 	refresh := time.Tick(refreshInterval)
 	var waiter chan struct{} // channel of the request that caused the read; nil: a full read
@@ -238,12 +238,13 @@ func isForSignatures(key jose.JSONWebKey) bool {
 	return useMatches && algorithmAccepted
 }
 
-// changingParts matches the parts of an error that differ at each read: the ports of connections,
-// and the minutes and seconds in the error of a certificate that has expired.
-var changingParts = text.LazyRegexp(`:\d+`)
+// changingParts matches the parts of an error that differ at each read: the addresses and ports of
+// connections, as an issuer may have many addresses, and the minutes and seconds in the error of a
+// certificate that has expired.
+var changingParts = text.LazyRegexp(`\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]|:\d+`)
 
-// logRead logs the result of a read, unless message, error and number of keys are those of the last line. While the
-// keys cannot be read, each new cause gets a line.
+// logRead logs the result of a read, unless message, error and number of keys are those of the last
+// line. While the keys cannot be read, each new cause gets a line.
 func (i *issuer) logRead(keyProblem, err error) {
 	msg := "the keys were read"
 	switch {
