@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -240,8 +241,10 @@ func decode(f field, value *yaml.Node) string {
 	number, _ := decoded.(float64)
 	truncated := f.value.CanInt() && number != float64(int64(number)) // 1.5 is decoded as 1
 	word, ok := decoded.(string)
+	_, isBool := decoded.(bool)
+	boolAsText := isBool && f.value.Kind() == reflect.String && f.Tag.Get("enum") == ""
 	switch {
-	case err == nil && decoded != nil && !truncated:
+	case err == nil && decoded != nil && !truncated && !boolAsText:
 		return ""
 	case ok && value.Style != 0 && decode(f, scalar(word)) == "":
 		return describeNotAllowed(f, decoded) + "; write it without quotes"

@@ -2,14 +2,17 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
@@ -59,14 +62,22 @@ const MaxAPIKey = 8000
 func checkHeaders(headers map[string]string) (problems []string) {
 	const reference = " is not ${NAME} or Bearer ${NAME}" +
 		" (the variable holds the secret, this file does not)"
+	seen := map[string]string{} // names by the form in which they are sent
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
+		sent := http.CanonicalHeaderKey(name)
+		previous := seen[sent]
+		seen[sent] = name
 		isLiteral := !credentialHeader().MatchString(name) && headerLiteral().MatchString(value)
 		isReference := headerReference().MatchString(value)
 
 		switch {
 		case !headerName().MatchString(name):
 			problems = append(problems, redact.Redacted+" is not the name of a header")
+		case sent == "Host":
+			problems = append(problems, name+" is that of openai.base_url and cannot be set")
+		case previous != "":
+			problems = append(problems, name+" and "+previous+" are the same header")
 		case value != "" && !isLiteral && !isReference:
 			problems = append(problems, "the value of "+name+reference)
 		}
@@ -100,6 +111,9 @@ func (l *loader) resolveSecrets() {
 
 	l.Secrets = append(l.Secrets, urlSecrets(l.OpenAI.BaseURL)...)
 	for _, proxy := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		if text.IsUnreplaced(l.environ[proxy]) {
+			l.useVariable(proxy) // warns; package httpclient does not use it, either
+		}
 		l.Secrets = append(l.Secrets, urlSecrets(l.environ[proxy])...)
 	}
 }
@@ -234,7 +248,14 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 	value, path, err := LookUpSecret(l.useVariable, variable)
 	if path != "" && err == nil {
 		variable += "_FILE"
-		value, err = l.ReadKey(l.ExpandHome(path))
+		value, err = ReadFile(l.ExpandHome(path))
+		value = strings.Trim(value, "\ufeff \t\r\n")
+		if err == nil && value == "" {
+			err = fmt.Errorf("%s is empty", path)
+		}
+	}
+	if err == nil && strings.ContainsFunc(value, unicode.IsControl) {
+		err = errors.New("the value of " + name + " has a line break or another control character")
 	}
 	if err != nil {
 		l.report(variable, err.Error())

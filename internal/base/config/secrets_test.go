@@ -66,8 +66,23 @@ func TestHeaders(t *testing.T) {
 func TestUnreadableHeader(t *testing.T) {
 	flags := write(t, "openai: { headers: { Authorization: 'Bearer ${HDR}' } }\n")
 	_, warnings, err := Load(flags, []string{"HDR_FILE=nope"})
-	compare.Contains(t, "error", fmt.Sprint(err), "HDR_FILE: reading the key: open ")
+	compare.Contains(t, "error", fmt.Sprint(err), "HDR_FILE: open ")
 	compare.Equal(t, "warnings", fmt.Sprint(warnings), "[]")
+
+	_, _, err = Load(flags, []string{"HDR=a\nb"})
+	compare.Contains(t, "error", fmt.Sprint(err),
+		"HDR: the value of Authorization has a line break or another control character")
+}
+
+// The file of a header may have a value with blanks.
+func TestHeaderFile(t *testing.T) {
+	flags := write(t, "openai: { headers: { X-Title: '${TITLE}' } }\n")
+	file := filepath.Join(t.TempDir(), "title")
+	if err := os.WriteFile(file, []byte("My team\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := mustLoad(t, flags, "TITLE_FILE="+file)
+	compare.Equal(t, "headers", c.SentHeaders, map[string]string{"X-Title": "My team"})
 }
 
 // Whole words of a name tell that a header has a credential, which cannot be literal.

@@ -39,6 +39,7 @@ func New(
 	if connect != nil {
 		base.DialContext = connect
 	}
+	base.Proxy = Proxy
 	base.OnProxyConnectResponse = checkTunnel
 	base.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	base.MaxIdleConns = 256
@@ -53,6 +54,17 @@ func New(
 		MaxReceiveBufferPerStream: 256 << 10,
 	}
 	return &http.Client{Transport: &Transport{Transport: base}}
+}
+
+// Proxy returns the proxy of the environment for a request, but none whose variable is a reference that
+// the client has not replaced.
+func Proxy(req *http.Request) (*url.URL, error) {
+	name := strings.ToUpper(req.URL.Scheme) + "_PROXY"
+	value := cmp.Or(os.Getenv(name), os.Getenv(strings.ToLower(name)))
+	if text.IsUnreplaced(value) {
+		return nil, nil
+	}
+	return http.ProxyFromEnvironment(req)
 }
 
 // checkTunnel turns a proxy's refusal into an error with its status.

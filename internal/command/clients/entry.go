@@ -49,11 +49,31 @@ func (c Client) namedEntry(s Server) string {
 // Notes returns what a user has to know about the snippet, one line each.
 func (c Client) Notes(s Server) (lines []string) {
 	for _, n := range c.Hints {
-		if s.has(n.When) {
+		if s.has(n.When) && !slices.ContainsFunc(c.leftOut(s), func(v string) bool {
+			return strings.Contains(n.Text, v)
+		}) {
 			lines = append(lines, c.fill(n.Text, s))
 		}
 	}
+	for _, v := range c.leftOut(s) {
+		lines = append(lines, fmt.Sprintf("The configuration has a setting for %s, which counts. "+
+			"What %s needs is %[1]s=%[3]s.", v, c.Name, c.FixedVariables[v]))
+	}
 	return lines
+}
+
+// leftOut returns the variables that the client needs with a value of its own, and that the entry
+// does not set because the file has another setting.
+func (c Client) leftOut(s Server) (variables []string) {
+	if s.Via == ViaHTTP {
+		return nil
+	}
+	for _, v := range slices.Sorted(maps.Keys(c.FixedVariables)) {
+		if c.FixedVariables[v] != "" && slices.Contains(s.FileVariables, v) {
+			variables = append(variables, v)
+		}
+	}
+	return variables
 }
 
 // fill replaces the words of a template in three steps: $ENTRY becomes a template, its parts such

@@ -10,12 +10,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/httpclient"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/version"
@@ -88,7 +88,7 @@ func Run(ctx context.Context, o Options) []Check {
 	checks.add("location", locationCheck(cfg))
 	checks.add("dates", datesCheck(cfg.Location, time.Now()))
 	checks.add("base url", baseURLCheck(o.Service.Advisor.BaseURL))
-	checks.add("proxy", proxyCheck(o.Service, http.ProxyFromEnvironment))
+	checks.add("proxy", proxyCheck(o.Service, httpclient.Proxy))
 	_, err := o.Service.TaskSecrets()
 	checks.addStart("secrets of tasks", err)
 	checks.addStart("limits", o.Service.CheckLimits())

@@ -52,6 +52,10 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 		e.Code = bare
 	}
 	setString(&e.Code, fields, "code")
+	if e.Code == "invalid_prompt" && doc.Get("metadata").Exists() {
+		e.Code = "" // OpenRouter, for any request that is not valid; error_type or the words tell
+	}
+	setString(&e.Code, doc, "error_type") // OpenRouter: https://openrouter.ai/docs/api/reference/responses/error-handling.md
 	setString(&e.Message, doc, "detail")
 	setString(&e.Message, doc, "Message") // AWS: https://github.com/BerriAI/litellm/pull/39166
 	e.Message = cmp.Or(bare, e.Message)

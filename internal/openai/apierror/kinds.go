@@ -69,6 +69,7 @@ var kindTable = []kindRow{
 			`exceeded_current_quota_error`,      // https://github.com/MoonshotAI/kimi-code/pull/1857
 			`Arrearage`,                         // https://github.com/alibaba/spring-ai-alibaba/issues/1146
 			`AccountOverdueError`,               // https://github.com/coze-dev/coze-studio/issues/2195
+			`payment_required`,                  // error_type of OpenRouter
 			`insufficient_user_quota`,           // https://docs.aihubmix.com/en/FAQs/HTTP-Codes
 
 			`subscription_sharing_usage_limit_exceeded`, // a ChatGPT plan: https://developers.openai.com/siwc/token-sharing-open-source/errors-and-recovery
@@ -96,15 +97,16 @@ var kindTable = []kindRow{
 		kind:     call.KindServer,
 		statuses: []int{0},
 		codes: []string{
-			`server_error`,              // ResponseErrorCode of openai-go
-			`internal_server_error`,     // https://docs.litellm.ai/docs/proxy/error_reference
-			`overloaded_error`,          // https://github.com/anthropics/claude-code/issues/2917
-			`server_is_overloaded`,      // https://github.com/XiaomiMiMo/MiMo-Code/issues/2083
-			`service_unavailable_error`, // https://github.com/XiaomiMiMo/MiMo-Code/issues/2083
-			`service_unavailable`,       // https://platform.openai.com/docs/guides/error-codes
-			`slow_down`,                 // https://platform.openai.com/docs/guides/error-codes
-			`vector_store_timeout`,      // ResponseErrorCode of openai-go
-			`request_timeout`,           // https://github.com/BerriAI/litellm/issues/41777
+			`server_error`,                      // ResponseErrorCode of openai-go
+			`internal_server_error`,             // https://docs.litellm.ai/docs/proxy/error_reference
+			`overloaded_error`,                  // https://github.com/anthropics/claude-code/issues/2917
+			`server_is_overloaded`,              // https://github.com/XiaomiMiMo/MiMo-Code/issues/2083
+			`service_unavailable_error`,         // https://github.com/XiaomiMiMo/MiMo-Code/issues/2083
+			`service_unavailable`,               // https://platform.openai.com/docs/guides/error-codes
+			`provider_(overloaded|unavailable)`, // error_type of OpenRouter
+			`slow_down`,                         // https://platform.openai.com/docs/guides/error-codes
+			`vector_store_timeout`,              // ResponseErrorCode of openai-go
+			`request_timeout`,                   // https://github.com/BerriAI/litellm/issues/41777
 
 			`subscription_sharing_(usage|user)_unavailable`, // a ChatGPT plan: https://developers.openai.com/siwc/token-sharing-open-source/errors-and-recovery
 		},
@@ -153,6 +155,7 @@ var kindTable = []kindRow{
 		kind:     call.KindPermission,
 		statuses: []int{0, 4},
 		codes: []string{
+			`permission_denied`,       // error_type of OpenRouter
 			`missing_scope`,           // https://github.com/Wei-Shaw/sub2api/issues/1566
 			`ip_not_authorized`,       // https://platform.openai.com/docs/guides/error-codes
 			`organization_restricted`, // Groq, with 400: https://github.com/songquanpeng/one-api/issues/1764
@@ -176,6 +179,7 @@ var kindTable = []kindRow{
 		kind:     call.KindAuth,
 		statuses: []int{0, 4},
 		codes: []string{
+			`authentication`,                    // error_type of OpenRouter
 			`invalid_api_key`,                   // https://platform.openai.com/docs/guides/error-codes
 			`subscription_sharing_invalid_user`, // a ChatGPT plan: https://developers.openai.com/siwc/token-sharing-open-source/errors-and-recovery
 		},
@@ -251,9 +255,10 @@ var kindTable = []kindRow{
 		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		codes: []string{
-			`.*context.?(length|window|size).*`, // https://platform.openai.com/docs/guides/error-codes
-			`.*above_max_length.*`,              // https://github.com/openai/codex/issues/13270
-			`model_max_prompt_tokens_exceeded`,  // Copilot: https://github.com/microsoft/vscode/issues/289514
+			`.*context.?(length|window|size).*`,    // https://platform.openai.com/docs/guides/error-codes
+			`.*above_max_length.*`,                 // https://github.com/openai/codex/issues/13270
+			`token_limit_exceeded|string_too_long`, // error_type of OpenRouter
+			`model_max_prompt_tokens_exceeded`,     // Copilot: https://github.com/microsoft/vscode/issues/289514
 		},
 	},
 
@@ -364,13 +369,14 @@ var kindTable = []kindRow{
 		statuses:       []int{0, 4},
 		exceptStatuses: []int{401, 403}, // there the words may be about an account or a gateway
 		words: []string{
-			`content.?(filter|policy|management)`,  // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
-			`(bio|cyber|misalignment)_policy`,      // https://platform.openai.com/docs/guides/safety-checks
-			`invalid_prompt|moderation_blocked`,    // https://platform.openai.com/docs/guides/error-codes
-			`violated guardrail policy`,            // LiteLLM: https://github.com/BerriAI/litellm/pull/39521
-			`blocked by (input|output) guardrail`,  // Databricks: https://github.com/databricks/ucode/issues/66
-			`^request contains prohibited content`, // APISIX: https://github.com/apache/apisix/blob/master/apisix/plugins/ai-prompt-guard.lua
-			`blocked due to security config`,       // Cloudflare: https://developers.cloudflare.com/ai-gateway/features/guardrails/set-up-guardrail
+			`content.?(filter|policy|management)`, // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
+			`(bio|cyber|misalignment)_policy`,     // https://platform.openai.com/docs/guides/safety-checks
+			`invalid_prompt|moderation_blocked`,   // https://platform.openai.com/docs/guides/error-codes
+			`violated guardrail policy`,           // LiteLLM: https://github.com/BerriAI/litellm/pull/39521
+			`blocked by (input|output) guardrail`, // Databricks: https://github.com/databricks/ucode/issues/66
+			// APISIX: https://github.com/apache/apisix/blob/master/apisix/plugins/ai-prompt-guard.lua
+			`^request (contains prohibited content|doesn't match allow patterns)`,
+			`blocked due to security config`, // Cloudflare: https://developers.cloudflare.com/ai-gateway/features/guardrails/set-up-guardrail
 		},
 	},
 	{
