@@ -49,7 +49,7 @@ function publish(pkg) {
   const id = `${pkg.name}@${pkg.version}`;
   if (published(pkg)) return console.log(`${id}: already published`);
   const tag = pkg.version.includes('-') ? ['--tag', 'next'] : [];
-  const r = npm(['publish', pkg.folder, '--access', 'public', ...tag, ...flags], ['ignore', 2, 2]);
+  const r = npm(['publish', pkg.folder, '--access', 'public', ...tag, ...flags], ['inherit', 'inherit', 'inherit']);
   if (r.status !== 0) stop(`publishing ${id} failed`, 'run the same command again: published packages are skipped');
   console.log(`${id}: published${tag.length ? ' as next' : ''}`);
 }

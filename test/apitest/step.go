@@ -60,7 +60,7 @@ var turns = []string{"ok", "search", "uncited"}
 //	400, 401, 402, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	no-credit                             an exhausted quota, in words only
 //	gone, too-old                         errors of a GET: no such response, no stream of it
-//	ended                                 the 409 of a cancel after the end
+//	conflict                              a 409
 //	no-scope, no-endpoint                 others: the key may not read models, no such path
 //	error[=ERROR]                         a stream ends with an error event
 //	refuses=PARAM, unverified             400 if the request has the parameter

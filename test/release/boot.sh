@@ -2,7 +2,7 @@
 # Boots systemd, takes the steps of the section "systemd" of deployment.md, and asks the server that the
 # unit starts.
 #
-#     unshare --mount --pid --fork --net --ipc --uts --cgroup bash test/release/boot.sh BINARY FOLDER
+#     unshare --kill-child --mount --pid --fork --net --ipc --uts --cgroup bash test/release/boot.sh BINARY FOLDER
 #
 # The namespaces keep the machine as it is. FOLDER gets the log of the server and, in the file checks, what
 # a client sees.

@@ -246,8 +246,8 @@ func TestLinkerVariable(t *testing.T) {
 
 // Documents and manifests name the package or the image with its version.
 func TestNamedVersions(t *testing.T) {
-	named := regexp.MustCompile(`(openai-responses-mcp[@:])\d+\.\d+\.\d+[-0-9A-Za-z.]*`)
-	for _, file := range files(t, "README*.md", "docs/reference/*.md", "config/*.yaml",
+	named := regexp.MustCompile(`(openai-responses-mcp[@:]|\bVERSION=)\d+\.\d+\.\d+[-0-9A-Za-z.]*`)
+	for _, file := range files(t, "README*.md", "SECURITY.md", "docs/reference/*.md", "skills/*/SKILL.md", "config/*.yaml",
 		"config/kubernetes/*.yaml", "*.json", ".claude-plugin/*.json") {
 		t.Run(file, func(t *testing.T) {
 			got := read(t, file)

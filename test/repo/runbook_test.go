@@ -88,8 +88,9 @@ func TestKindsInAlerts(t *testing.T) {
 	rules := read(t, file)
 	_, comment, _ := strings.Cut(rules, "# An outage")
 	comment, _, _ = strings.Cut(comment, "- alert: ")
-	ofKey, _, _ := strings.Cut(comment, ")")
-	_, noOutage, _ := strings.Cut(comment, "Those of questions")
+	ofKey, _, hasKey := strings.Cut(comment, ")")
+	_, noOutage, hasOthers := strings.Cut(comment, "Those of questions")
+	compare.Equal(t, "the comment has both", hasKey && hasOthers, true)
 
 	list := regexp.MustCompile(`(kind[=!]~["'])[^"']*`)
 	alerts := strings.Split(rules, "- alert: ")

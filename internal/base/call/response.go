@@ -232,8 +232,9 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 		"tool_calls_details.search_web.invocation",
 		"tool_usage.web_search",
 	}
-	if slices.ContainsFunc(searches, isNumber) {
-		u.ReportedSearches = new(count(searches...))
+	n := count(searches...)
+	if n > 0 || u.Total > 0 && slices.ContainsFunc(searches, isNumber) { // else nothing is reported yet
+		u.ReportedSearches = new(n)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ TERM=dumb gets the line "asking" before it.`,
 		Example: `  openai-responses-mcp ask "What changed in the latest Go release?"
   openai-responses-mcp ask --quick --json "Which HTTP status means too many requests?"
   git diff | openai-responses-mcp ask "Does this use deprecated Go APIs?" -`,
-		RunE: interruptible(f.run),
+		RunE: f.run,
 	}
 
 	flags := c.Flags()

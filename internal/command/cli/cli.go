@@ -68,9 +68,9 @@ type app struct {
 
 // Run executes the command line args, which lack the program's name, and returns the exit code: 0
 // fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout closed. A session on stdio that its
-// client or a signal ends is fine. environ has the form of os.Environ. Run returns within a second
-// after ctx ends, or half a second later if stderr is blocked; only serve first lets its calls
-// finish.
+// client or a signal ends is fine. environ has the form of os.Environ. Run returns within endTimeout
+// after ctx ends, or half a second later if stderr is blocked, also if nothing reads stdout; only serve
+// first lets its calls finish. A session on stdio ends within a second.
 func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if runtime.GOOS == "windows" {
 		environ = withUpperCase(environ)
@@ -157,35 +157,32 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	})
 	root.SetArgs(args)
 	root.SetErr(a.stderr)
-	err = root.ExecuteContext(ctx)
-	return cmp.Or(err, helpErr)
+	done := make(chan error, 1)
+	go func() {
+		err := root.ExecuteContext(ctx)
+		done <- cmp.Or(err, helpErr)
+	}()
+
+	c, _, _ := root.Find(args)
+	unread := make(chan struct{}) // closed if the command does not end: nothing reads its output
+	if c != root && c.Name() != "serve" {
+		stop := context.AfterFunc(ctx, func() { time.AfterFunc(endTimeout, func() { close(unread) }) })
+		defer stop()
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-unread:
+		return ctx.Err()
+	}
 }
+
+// endTimeout is how long a command may take to end after its context. ask needs up to 3 s, to cancel
+// its response.
+const endTimeout = 4 * time.Second
 
 // commandsInOrder lists the commands in the order in which a new user needs them.
 const commandsInOrder = "login setup doctor ask smoke serve quota completion help"
-
-// interruptible returns run with a bound: it returns a second after the context ends, even if a write
-// to stdout or stderr blocks because nothing reads it.
-func interruptible(
-	run func(*cobra.Command, []string) error,
-) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, words []string) error {
-		done := make(chan error, 1)
-		go func() { done <- run(c, words) }()
-		select {
-		case err := <-done:
-			return err
-		case <-c.Context().Done():
-		}
-
-		select {
-		case err := <-done:
-			return err
-		case <-time.After(time.Second):
-			return c.Context().Err()
-		}
-	}
-}
 
 // help returns the text of --help.
 func help(c *cobra.Command) string {

@@ -37,7 +37,7 @@ tools/call, print each response on a line, and the verdict on stderr. A terminal
 what each response has; a pipe gets the JSON. Without a key it uses the offline API.`,
 		Example: `  openai-responses-mcp smoke
   openai-responses-mcp smoke --offline --tool answer_quick --cancel`,
-		RunE: interruptible(f.run),
+		RunE: f.run,
 	}
 
 	tools := call.MapTools(func(t call.Tool) string { return t.Name })

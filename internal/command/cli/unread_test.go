@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -22,12 +23,12 @@ func (p unreadPipe) Write([]byte) (int, error) {
 
 // An interrupted command ends, although nothing reads its output.
 func TestUnreadOutput(t *testing.T) {
-	for _, command := range []string{"ask", "smoke"} {
+	for _, command := range []string{"ask x", "smoke x", "doctor"} {
 		t.Run(command, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			stdout := unreadPipe{interrupt, make(chan struct{})}
 			defer close(stdout.end)
-			code := Run(ctx, []string{command, "--offline", "x"}, nil, nil, stdout, io.Discard)
+			code := Run(ctx, strings.Fields(command+" --offline"), nil, nil, stdout, io.Discard)
 			compare.Equal(t, "exit code", code, exitInterrupted)
 		})
 	}

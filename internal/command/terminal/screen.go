@@ -377,15 +377,13 @@ func (s *Screen) Note(line string) {
 }
 
 // Write writes to stderr, after it has removed the status line. It is for other output while the
-// Screen is in use, such as warnings of the log. Without a status line it does not hold mu while it writes:
-// the call goes on if nothing reads stderr.
+// Screen is in use, such as warnings of the log. Without a status line the call
+// goes on if nothing reads stderr.
 func (s *Screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
 	if s.hasStatus {
+		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.replaceStatus("")
-	} else {
-		s.mu.Unlock()
 	}
 	return s.stderr.Write(p)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/openai/openai-go/v3/option"
@@ -76,7 +77,8 @@ func (b *background) progressed() bool {
 
 // Get returns a background response in its current state. A response that has failed or was
 // cancelled is not an error: see Response.Failure. model and include are those of the request that
-// began the response. Get makes one GET, and a second one if the API does not find the response.
+// began the response. Get makes one GET, and a second one if the API does not find the response, or
+// refuses include.
 //
 // Every error is a *call.APIError:
 //
@@ -100,9 +102,8 @@ func (cl *Client) Get(
 		include:  include,
 	}
 	r, failure := cl.getOrConfirmLost(ctx, cl.newAccumulator(c, b), asObject)
-	if r == nil && failure.Status == http.StatusBadRequest && len(include) > 0 {
-		// The request may have had no include, because the API refuses it: see dispensable.
-		b.include = nil
+	if r == nil && refusesInclude(failure) && len(include) > 0 {
+		b.include = nil // as in the request, if the API refuses it there, too: see dispensable
 		r, failure = cl.getOrConfirmLost(ctx, cl.newAccumulator(c, b), asObject)
 	}
 	if r == nil {
@@ -110,6 +111,12 @@ func (cl *Client) Get(
 	}
 	r.Failure = failure
 	return r, nil
+}
+
+// refusesInclude reports whether a 400 may be about include: some servers name no parameter.
+func refusesInclude(failure *call.APIError) bool {
+	return failure.Status == http.StatusBadRequest &&
+		(failure.Param == "" || strings.HasPrefix(failure.Param, "include"))
 }
 
 // Cancel cancels a background response. It is not an error if the response has already ended. Every
@@ -134,9 +141,7 @@ func (cl *Client) postCancel(
 		return resp, nil
 	}
 	failure := cl.attemptError(ctx, err, 1)
-	switch failure.Status {
-	case http.StatusBadRequest, // "Cannot cancel a completed response."
-		http.StatusConflict: // the same of OGX (https://github.com/ogx-ai/ogx/pull/5268)
+	if failure.Status == http.StatusBadRequest { // "Cannot cancel a completed response."
 		return nil, nil
 	}
 	return nil, failure
@@ -178,11 +183,16 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	}
 	acc.background.goesOn = err != nil
 
+	// The 409 of OGX means that the response has ended (https://github.com/ogx-ai/ogx/pull/5268).
+	failure, failed = errors.AsType[*call.APIError](err)
+	mayHaveEnded := err == nil || failed && failure.Status == http.StatusConflict
 	isReported := ended.Usage != (call.Usage{})
-	mayBeAnswer := ended.Status == "completed" && !call.IsCancelled(ctx) // a GET has its sources, too
-	if err == nil && (!isReported || mayBeAnswer) && !endsProcess {
+	mayBeAnswer := ended.ID != "" && ended.Status != "cancelled" && !call.IsCancelled(ctx)
+	if mayHaveEnded && (!isReported || mayBeAnswer) && !endsProcess { // an answer needs its sources, too
 		r := cl.getCancelled(requestCtx, &c, acc.background)
-		acc.background.goesOn = r != nil && r.IsRunning()
+		if r != nil {
+			acc.background.goesOn = r.IsRunning()
+		}
 		if r != nil && !r.IsRunning() && !call.IsCancelled(ctx) {
 			complete = r
 		}

@@ -15,7 +15,7 @@ import (
 //	the output has                     it becomes
 //	no text, if text was streamed      what was streamed
 //	the text, with fewer citations     what was streamed
-//	the text, with fewer sources       the streamed searches, and its messages
+//	the text, with fewer sources       what was streamed; its messages stay if they cite more
 //	another text                       stays as it is
 //
 // An output with more sources than were streamed keeps its searches. If a content filter has taken
@@ -33,8 +33,11 @@ func (a *accumulator) addStreamed(r *call.Response) {
 		r.Output = append(others(r.Output), messages(streamed)...)
 	case lacks(r.Output, streamed):
 		r.Output = streamed
-	case moreSources < 0 && trimmedText(r.Output...) == trimmedText(streamed...):
+	case moreSources >= 0 || trimmedText(r.Output...) != trimmedText(streamed...):
+	case countCitations(r.Output) > countCitations(streamed):
 		r.Output = append(others(streamed), messages(r.Output)...)
+	default:
+		r.Output = streamed
 	}
 }
 

@@ -114,7 +114,9 @@ func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 	}
 
 	data := from.json()
-	hasError := gjson.GetBytes(data, "error").String() != "" || gjson.GetBytes(data, "errors.0").Exists()
+	named := gjson.GetBytes(data, "error")
+	hasError := gjson.GetBytes(data, "errors.0").Exists() || named.Type == gjson.String && named.Str != "" ||
+		named.Get("message").String()+named.Get("code").String()+named.Get("type").String() != ""
 	if r.Output != nil && !hasError {
 		return nil
 	}

@@ -203,7 +203,7 @@ func (a Access) authenticate(r *http.Request) (person call.Person, err error) {
 		// If only a scope is missing, Verify returns the person with the error.
 		person, err = a.Resource.Verify(r.Context(), token)
 	}
-	if err != nil && text.IsUnreplaced(token) {
+	if err != nil && (strings.HasPrefix(token, "${") || text.IsUnreplaced(token)) {
 		err = oauth.InvalidToken(
 			"the token is a variable, such as ${NAME}, that the client has not replaced")
 	}
@@ -218,7 +218,7 @@ func bearerToken(fields []string) (token string, err error) {
 		return "", errors.New("the Authorization header says Bearer twice")
 	case len(fields) == 2 && isScheme(fields[0]):
 		return fields[1], nil
-	case len(fields) > 2 && isScheme(fields[0]) && fields[1] == "${{": // see text.IsUnreplaced
+	case len(fields) > 2 && isScheme(fields[0]) && strings.HasPrefix(fields[1], "${{"): // see text.IsUnreplaced
 		return strings.Join(fields[1:], " "), nil
 	case len(fields) == 1 && !isScheme(fields[0]):
 		return "", errors.New("the Authorization header has no Bearer before the token")

@@ -29,8 +29,12 @@ var lineEnd = text.LazyRegexp(`\r\n?|\n`)
 // space.
 var notEntry = text.LazyRegexp(`^[-#\[']|[,"]|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
 
-// listMark matches the characters of lists and of JSON that a distinguished name may have.
-var listMark = text.LazyRegexp(`[,"]`)
+// distinguishedName matches a subject such as uid=alice,ou=people,dc=example,dc=com, and listMark the
+// characters of lists and of JSON that it may have.
+var (
+	distinguishedName = text.LazyRegexp(`^[\w.-]+=(?:[^,:]|,\s*[\w.-]+=)+$`)
+	listMark          = text.LazyRegexp(`[,"]`)
+)
 
 // NewDenied returns Denied without entries, for the people of issuers and the holders of tokens.
 func NewDenied(issuers ...string) *Denied {
@@ -58,7 +62,7 @@ func (d *Denied) Set(data string) error {
 		issuer, subject, isPair := strings.Cut(entry, " ")
 		isPair = isPair && strings.Contains(issuer, "://")
 		checked := entry
-		if isPair && !strings.Contains(subject, "://") { // one pair: its subject may be a DN
+		if isPair && distinguishedName().MatchString(subject) { // it may have commas and quotes
 			checked = listMark().ReplaceAllString(entry, "")
 		}
 		if cannotBeHolder || notEntry().MatchString(checked) {

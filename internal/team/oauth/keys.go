@@ -58,7 +58,7 @@ type issuer struct {
 
 	// Only readLoop uses the fields below.
 	keysURL  string // URL of the keys, from the last metadata
-	lastLine string // message and error of the last line of the log, without changingParts
+	lastLine string // message, number of keys and error of the last line of the log, without changingParts
 }
 
 // keySet is what the reads so far have found. It does not change.
