@@ -210,9 +210,15 @@ func (s *Screen) Finish(ans *answer.Answer) {
 		rest = ans.Text
 	}
 
-	doc := cite.NewDocument(rest)
+	var names []string
+	for _, c := range ans.Citations {
+		if !c.IsPage() {
+			names = append(names, c.URL)
+		}
+	}
+	doc := cite.NewDocument(rest, names...)
 	end := len(rest)
-	if doc.EndsWithDatedList {
+	if doc.EndsWithDatedList && !doc.ListSaysMore(strings.TrimSuffix(ans.Text, rest[doc.ListStart:])) {
 		end = doc.ListStart
 	}
 	s.showMarkdown(rest[:end])

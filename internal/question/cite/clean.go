@@ -179,7 +179,7 @@ var (
 	separator = text.LazyRegexp(`(?:\?|&(?:amp;)?)$`)
 
 	// queryEnd matches what follows a parameter that is the last one of its URL.
-	queryEnd = text.LazyRegexp(`^(?:$|[^\w.-]|\.(?:\s|$))`)
+	queryEnd = text.LazyRegexp(`^[._-]*(?:$|[^\w.-])`)
 
 	// addressStart matches the beginning of a URL, up to a parameter. It may have no scheme.
 	addressStart = text.LazyRegexp(

@@ -80,10 +80,12 @@ func readHeading() *regexp.Regexp {
 // without links, the first of the names that the line contains counts as a link.
 func NewDocument(body string, names ...string) *Document {
 	doc := &Document{ListStart: len(body)}
-	offset := max(0, len(body)-maxText)
+	base := max(0, len(body)-maxText)
+	offset := base
+	codeParts := sync.OnceValue(func() code { return codeIn(body[base:]) })
 	linksLeft := maxLinks
 
-	for s := range strings.SplitSeq(body[offset:], "\n") {
+	for s := range strings.SplitSeq(body[base:], "\n") {
 		l := line{text: s, links: FindLinks(s, linksLeft)}
 		linksLeft -= len(l.links)
 		if len(l.links) == 0 {
@@ -91,7 +93,8 @@ func NewDocument(body string, names ...string) *Document {
 		}
 		doc.lines = append(doc.lines, l)
 
-		if heading().MatchString(strings.Trim(s, HeadingMarks)) {
+		isHeading := heading().MatchString(strings.Trim(s, HeadingMarks))
+		if isHeading && codeParts().endAt(offset-base) < 0 { // such as "sources:" in YAML
 			doc.listFirstLine = len(doc.lines)
 			doc.ListStart = offset
 		}
@@ -131,7 +134,7 @@ func (doc *Document) readList() {
 		isIndented := indentation(l.text) > indent
 		l.lineContent = readLine(l.text)
 		l.startsEntry = hasBullet && !isIndented
-		isProse := !l.hasSource && !l.isOnlyDate && !hasBullet
+		isProse := !l.hasSource && !l.isOnlyDate && !hasBullet && !l.isReference()
 		if belowEntries && isProse {
 			doc.listEndLine = i
 			return
@@ -155,6 +158,16 @@ func (doc *Document) readList() {
 	doc.EndsWithDatedList = hasDate && onlyEntries && !lacksSource
 }
 
+// isReference reports whether a line has a date and ends with a link, as an entry without a bullet:
+// "Doe, J. (2026, May 1). Title. https://a.example".
+func (l line) isReference() bool {
+	if len(l.links) == 0 {
+		return false
+	}
+	after := l.links[len(l.links)-1].after
+	return strings.Trim(after, Punctuation+" \t\r)>_") == "" && len(datesIn(l.text)) > 0
+}
+
 // indentation returns how many bytes of blanks a line begins with.
 func indentation(s string) int {
 	return len(s) - len(strings.TrimLeft(s, " \t\u3000"))
@@ -170,6 +183,41 @@ func (doc *Document) ListPages() []Citation {
 		}
 	}
 	return publicPages(list)
+}
+
+var (
+	// entryNumber matches the number of an entry, and citedNumber one in a text above the list.
+	entryNumber = text.LazyRegexp(`^\s*(?:\d{1,3}[.)]|\[\^?\d{1,3}\])`)
+	citedNumber = text.LazyRegexp(`\[\^?\d{1,3}\]`)
+
+	// remarkWord matches a word of a remark. Shorter ones may be of a date, or say where a page is.
+	remarkWord = text.LazyRegexp(`\pL{4,}`)
+)
+
+// ListSaysMore reports whether the list has more than pages with titles and dates: a remark behind a
+// page, a line of its own, or numbers that the text above the list cites. above is that text.
+func (doc *Document) ListSaysMore(above string) bool {
+	citesNumbers := citedNumber().MatchString(above)
+	pages := doc.DatedListPages()
+	for _, l := range doc.lines[doc.listFirstLine:doc.listEndLine] {
+		if citesNumbers && entryNumber().MatchString(l.text) {
+			return true
+		}
+		rest := l.text
+		if len(l.links) > 0 {
+			rest = l.links[len(l.links)-1].after
+		}
+		for _, d := range slices.Backward(datesIn(rest)) {
+			rest = rest[:d.start] + rest[d.end:]
+		}
+		for _, p := range pages {
+			rest = strings.ReplaceAll(rest, cmp.Or(p.Title, " "), " ")
+		}
+		if remarkWord().MatchString(rest) {
+			return true
+		}
+	}
+	return false
 }
 
 // DatedListPages returns the pages of the list, with the titles and dates that it gives.
@@ -271,8 +319,8 @@ var undatedEntry = text.LazyRegexp(
 		`^(?:` + bullet + `)?\s*` +
 		"(?:" + identifier + `|https?://\S+|\[[^\]]*\]\(https?://\S+\))` + remarks)
 
-// remarks matches the remarks that may end an entry: " JST)", "(no date)", "[PDF]".
-const remarks = `(?: JST)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)）.。*_\s]*$`
+// remarks matches the remarks that may end an entry: " 15:00 JST)", "T15:00:00Z", "(no date)", "[PDF]".
+const remarks = `(?:[ ,，、T]*\d{1,2}(?::\d\d(?::\d\d)?|時(?:\d{1,2}分)?))?(?: [A-Z]{2,5}|[+-]\d\d:?\d\d|Z)?[)）\s]*(?:[(（\[][^\d()（）\[\]]*[)）\]]\s*)*[)）.。*_\s]*$`
 
 // onlyDate matches a line with nothing but a date, which the word DATE replaces.
 var onlyDate = text.LazyRegexp(`^(?:` + bullet + `)?[\s(（*_—–:：-]*DATE[\s)）*_.。]*$`)
