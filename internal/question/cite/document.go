@@ -164,8 +164,8 @@ func (l line) isReference() bool {
 	if len(l.links) == 0 {
 		return false
 	}
-	after := l.links[len(l.links)-1].after
-	return strings.Trim(after, Punctuation+" \t\r)>_") == "" && len(datesIn(l.text)) > 0
+	after := strings.Trim(strings.TrimSpace(l.links[len(l.links)-1].after), Punctuation+")>")
+	return after == "" && len(datesIn(l.text)) > 0
 }
 
 // indentation returns how many bytes of blanks a line begins with.
@@ -203,6 +203,7 @@ func (doc *Document) ListSaysMore(above string) bool {
 		if citesNumbers && entryNumber().MatchString(l.text) {
 			return true
 		}
+
 		rest := l.text
 		if len(l.links) > 0 {
 			rest = l.links[len(l.links)-1].after

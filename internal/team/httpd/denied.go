@@ -72,7 +72,9 @@ func (d *Denied) Set(data string) error {
 			return fmt.Errorf("line %d has an issuer that is not one of --oauth-issuer", i+1)
 		}
 		cut := text.Truncate(folded(entry), oauth.MaxName) // oauth truncates names, too
-		entries[cut] = entries[cut]
+		if !entries[cut] {
+			entries[cut] = false
+		}
 		entries[folded(entry)] = true
 	}
 	delete(entries, "")
