@@ -74,11 +74,13 @@ func checkHeaders(headers map[string]string) (problems []string) {
 		switch {
 		case !headerName().MatchString(name):
 			problems = append(problems, redact.Redacted+" is not the name of a header")
+		case value == "": // not sent
+			seen[sent] = previous
 		case sent == "Host":
 			problems = append(problems, name+" is that of openai.base_url and cannot be set")
 		case previous != "":
 			problems = append(problems, name+" and "+previous+" are the same header")
-		case value != "" && !isLiteral && !isReference:
+		case !isLiteral && !isReference:
 			problems = append(problems, "the value of "+name+reference)
 		}
 	}
@@ -241,6 +243,22 @@ func (a API) Server() string {
 	return scheme + "://" + strings.TrimSuffix(host, standard[scheme])
 }
 
+// readHeader reads the value of a header from a file. A value without a scheme may have blanks; any other
+// has the form of a key, with its server if login has written the file.
+func (l *loader) readHeader(path, scheme string) (string, error) {
+	value, err := ReadFile(path)
+	value = strings.Trim(value, "\ufeff \t\r\n")
+	switch {
+	case err != nil:
+		return "", err
+	case value == "":
+		return "", fmt.Errorf("%s is empty", path)
+	case scheme != "" || strings.Contains(value, "\n") || len(value) > MaxAPIKey:
+		return l.ReadKey(path)
+	}
+	return value, nil
+}
+
 // resolveHeader returns the value of a header that refers to a variable, or "" if neither the
 // variable nor its file is set. The headers Authorization and api-key replace the API key, even
 // without a value.
@@ -248,13 +266,10 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 	value, path, err := LookUpSecret(l.useVariable, variable)
 	if path != "" && err == nil {
 		variable += "_FILE"
-		value, err = ReadFile(l.ExpandHome(path))
-		value = strings.Trim(value, "\ufeff \t\r\n")
-		if err == nil && value == "" {
-			err = fmt.Errorf("%s is empty", path)
-		}
+		value, err = l.readHeader(l.ExpandHome(path), scheme)
 	}
-	if err == nil && strings.ContainsFunc(value, unicode.IsControl) {
+	isUnsafe := func(r rune) bool { return r != '\t' && unicode.IsControl(r) }
+	if err == nil && strings.ContainsFunc(value, isUnsafe) {
 		err = errors.New("the value of " + name + " has a line break or another control character")
 	}
 	if err != nil {

@@ -157,13 +157,13 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	})
 	root.SetArgs(args)
 	root.SetErr(a.stderr)
+	c, _, _ := root.Find(args) // before the goroutine changes the commands
 	done := make(chan error, 1)
 	go func() {
 		err := root.ExecuteContext(ctx)
 		done <- cmp.Or(err, helpErr)
 	}()
 
-	c, _, _ := root.Find(args)
 	unread := make(chan struct{}) // closed if the command does not end: nothing reads its output
 	if c != root && c.Name() != "serve" {
 		stop := context.AfterFunc(ctx, func() { time.AfterFunc(endTimeout, func() { close(unread) }) })

@@ -25,6 +25,7 @@ func (p unreadPipe) Write([]byte) (int, error) {
 func TestUnreadOutput(t *testing.T) {
 	for _, command := range []string{"ask x", "smoke x", "doctor"} {
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			ctx, interrupt := context.WithCancel(t.Context())
 			stdout := unreadPipe{interrupt, make(chan struct{})}
 			defer close(stdout.end)

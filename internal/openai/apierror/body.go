@@ -52,10 +52,14 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 		e.Code = bare
 	}
 	setString(&e.Code, fields, "code")
-	if e.Code == "invalid_prompt" && doc.Get("metadata").Exists() {
-		e.Code = "" // OpenRouter, for any request that is not valid; error_type or the words tell
+	// The codes of OpenRouter are coarse, and error_type or the words tell more. A response of OpenAI has
+	// metadata, too (https://openrouter.ai/docs/api/reference/responses/error-handling.md).
+	if e.Code == "invalid_prompt" && doc.Get("metadata").Exists() && !doc.Get("status").Exists() {
+		e.Code = ""
 	}
-	setString(&e.Code, doc, "error_type") // OpenRouter: https://openrouter.ai/docs/api/reference/responses/error-handling.md
+	if e.Code == "" || e.Code == "server_error" {
+		setString(&e.Code, doc, "error_type")
+	}
 	setString(&e.Message, doc, "detail")
 	setString(&e.Message, doc, "Message") // AWS: https://github.com/BerriAI/litellm/pull/39166
 	e.Message = cmp.Or(bare, e.Message)

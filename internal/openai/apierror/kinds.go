@@ -257,7 +257,7 @@ var kindTable = []kindRow{
 		codes: []string{
 			`.*context.?(length|window|size).*`,    // https://platform.openai.com/docs/guides/error-codes
 			`.*above_max_length.*`,                 // https://github.com/openai/codex/issues/13270
-			`token_limit_exceeded|string_too_long`, // error_type of OpenRouter
+			`string_too_long`,                      // error_type of OpenRouter
 			`model_max_prompt_tokens_exceeded`,     // Copilot: https://github.com/microsoft/vscode/issues/289514
 		},
 	},

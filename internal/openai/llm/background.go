@@ -77,8 +77,8 @@ func (b *background) progressed() bool {
 
 // Get returns a background response in its current state. A response that has failed or was
 // cancelled is not an error: see Response.Failure. model and include are those of the request that
-// began the response. Get makes one GET, and a second one if the API does not find the response, or
-// refuses include.
+// began the response. Get makes one GET, and repeats it if the API does not find the response, or refuses
+// include.
 //
 // Every error is a *call.APIError:
 //
@@ -119,8 +119,8 @@ func refusesInclude(failure *call.APIError) bool {
 		(failure.Param == "" || strings.HasPrefix(failure.Param, "include"))
 }
 
-// Cancel cancels a background response. It is not an error if the response has already ended. Every
-// error is a *call.APIError.
+// Cancel cancels a background response. It is not an error if the API says with 400 that the response
+// has already ended. Every error is a *call.APIError.
 func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	resp, err := cl.postCancel(ctx, c, id)
 	if resp == nil {
@@ -189,11 +189,11 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	isReported := ended.Usage != (call.Usage{})
 	mayBeAnswer := ended.ID != "" && ended.Status != "cancelled" && !call.IsCancelled(ctx)
 	if mayHaveEnded && (!isReported || mayBeAnswer) && !endsProcess { // an answer needs its sources, too
-		r := cl.getCancelled(requestCtx, &c, acc.background)
+		r, failure := cl.getCancelled(requestCtx, &c, acc.background)
 		if r != nil {
 			acc.background.goesOn = r.IsRunning()
 		}
-		if r != nil && !r.IsRunning() && !call.IsCancelled(ctx) {
+		if failure == nil && !r.IsRunning() && !call.IsCancelled(ctx) {
 			complete = r
 		}
 	}
@@ -212,16 +212,14 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 }
 
 // getCancelled gets a response after its cancellation, and adds to c what the response has used. The
-// response may have been complete before, or go on all the same. If the GET or the response has
-// failed, getCancelled returns nil.
-func (cl *Client) getCancelled(ctx context.Context, c *call.Call, b background) *call.Response {
+// response may have been complete before, or go on all the same. If it has failed, getCancelled
+// returns both the response and its error.
+func (cl *Client) getCancelled(
+	ctx context.Context, c *call.Call, b background,
+) (*call.Response, *call.APIError) {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
-	r, failure := cl.getOnce(ctx, cl.newAccumulator(c, b), asObject) // logs an error
-	if failure != nil {
-		return nil
-	}
-	return r
+	return cl.getOnce(ctx, cl.newAccumulator(c, b), asObject) // logs an error
 }
 
 // cancelOnce cancels a background response. It returns the response if the HTTP response to the

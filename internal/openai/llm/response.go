@@ -114,9 +114,7 @@ func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 	}
 
 	data := from.json()
-	named := gjson.GetBytes(data, "error")
-	hasError := gjson.GetBytes(data, "errors.0").Exists() || named.Type == gjson.String && named.Str != "" ||
-		named.Get("message").String()+named.Get("code").String()+named.Get("type").String() != ""
+	hasError := saysMore(gjson.GetBytes(data, "error")) || gjson.GetBytes(data, "errors.0").Exists()
 	if r.Output != nil && !hasError {
 		return nil
 	}
@@ -125,6 +123,19 @@ func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 		e.Kind = call.KindBadResponse
 	}
 	return e
+}
+
+// saysMore reports whether the error of a response is more than null, false, "", [] or an object of
+// such values.
+func saysMore(e gjson.Result) (says bool) {
+	if !e.IsObject() && !e.IsArray() {
+		return e.Type != gjson.False && e.String() != ""
+	}
+	e.ForEach(func(_, value gjson.Result) bool {
+		says = saysMore(value)
+		return !says
+	})
+	return says
 }
 
 // maxElements bounds the items, parts, annotations, queries and sources of a response, all

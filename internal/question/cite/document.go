@@ -158,14 +158,16 @@ func (doc *Document) readList() {
 	doc.EndsWithDatedList = hasDate && onlyEntries && !lacksSource
 }
 
-// isReference reports whether a line has a date and ends with a link, as an entry without a bullet:
-// "Doe, J. (2026, May 1). Title. https://a.example".
+// reference matches an entry without a bullet in the style of APA: "Doe, J. (2026, May 1). Title. …".
+var reference = text.LazyRegexp(`^[^(]{1,200}\((?:19|20)\d\d\b[^)]{0,30}\)`)
+
+// isReference reports whether a line is such an entry, which ends with its link.
 func (l line) isReference() bool {
-	if len(l.links) == 0 {
+	if len(l.links) == 0 || !reference().MatchString(l.text) {
 		return false
 	}
-	after := strings.Trim(strings.TrimSpace(l.links[len(l.links)-1].after), Punctuation+")>")
-	return after == "" && len(datesIn(l.text)) > 0
+	after := strings.TrimSpace(l.links[len(l.links)-1].after)
+	return strings.Trim(after, Punctuation+")>") == ""
 }
 
 // indentation returns how many bytes of blanks a line begins with.
@@ -186,19 +188,20 @@ func (doc *Document) ListPages() []Citation {
 }
 
 var (
-	// entryNumber matches the number of an entry, and citedNumber one in a text above the list.
+	// entryNumber matches the number of an entry, and citedNumber one in a text above the list. A
+	// number that is the text of a link is the number of that link.
 	entryNumber = text.LazyRegexp(`^\s*(?:\d{1,3}[.)]|\[\^?\d{1,3}\])`)
-	citedNumber = text.LazyRegexp(`\[\^?\d{1,3}\]`)
+	citedNumber = text.LazyRegexp(`\[\^?\d{1,3}\](?:[^(]|$)`)
 
-	// remarkWord matches a word of a remark. Shorter ones may be of a date, or say where a page is.
+	// remarkWord matches a word of a remark, and inBrackets what may end an entry, as remarks does.
 	remarkWord = text.LazyRegexp(`\pL{4,}`)
+	inBrackets = text.LazyRegexp(`[(（\[][^()（）\[\]]*[)）\]]`)
 )
 
 // ListSaysMore reports whether the list has more than pages with titles and dates: a remark behind a
 // page, a line of its own, or numbers that the text above the list cites. above is that text.
 func (doc *Document) ListSaysMore(above string) bool {
-	citesNumbers := citedNumber().MatchString(above)
-	pages := doc.DatedListPages()
+	citesNumbers := citedNumber().MatchString(codeIn(above).removeFrom(above))
 	for _, l := range doc.lines[doc.listFirstLine:doc.listEndLine] {
 		if citesNumbers && entryNumber().MatchString(l.text) {
 			return true
@@ -208,11 +211,13 @@ func (doc *Document) ListSaysMore(above string) bool {
 		if len(l.links) > 0 {
 			rest = l.links[len(l.links)-1].after
 		}
+		rest = inBrackets().ReplaceAllString(rest, "")
+		if !remarkWord().MatchString(rest) {
+			continue
+		}
+		rest = rest[:min(len(rest), maxEntry)]
 		for _, d := range slices.Backward(datesIn(rest)) {
 			rest = rest[:d.start] + rest[d.end:]
-		}
-		for _, p := range pages {
-			rest = strings.ReplaceAll(rest, cmp.Or(p.Title, " "), " ")
 		}
 		if remarkWord().MatchString(rest) {
 			return true

@@ -32,7 +32,7 @@ var notEntry = text.LazyRegexp(`^[-#\[']|[,"]|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS
 // distinguishedName matches a subject such as uid=alice,ou=people,dc=example,dc=com, and listMark the
 // characters of lists and of JSON that it may have.
 var (
-	distinguishedName = text.LazyRegexp(`^[\w.-]+=(?:[^,:]|,\s*[\w.-]+=)+$`)
+	distinguishedName = text.LazyRegexp(`^[\w.-]+=(?:\\.|"[^"]*"|[^,\\"]|,\s*[\w.-]+=)+$`)
 	listMark          = text.LazyRegexp(`[,"]`)
 )
 
@@ -62,7 +62,7 @@ func (d *Denied) Set(data string) error {
 		issuer, subject, isPair := strings.Cut(entry, " ")
 		isPair = isPair && strings.Contains(issuer, "://")
 		checked := entry
-		if isPair && distinguishedName().MatchString(subject) { // it may have commas and quotes
+		if isPair && !strings.Contains(subject, "://") && distinguishedName().MatchString(subject) {
 			checked = listMark().ReplaceAllString(entry, "")
 		}
 		if cannotBeHolder || notEntry().MatchString(checked) {

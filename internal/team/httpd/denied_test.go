@@ -11,12 +11,13 @@ import (
 
 // deniable are a person with a token and people who sign in. The name of the user is cut.
 var deniable = map[string]call.Person{
-	"holder": {ID: "token:alice", Name: "alice"},
-	"user":   {ID: "https://id.example/ auth0|42", Name: strings.Repeat("é", 63) + "…"},
-	"dotted": {ID: "https://id.example/ 7", Name: "İbrahim"},
-	"long":   {ID: "https://id.example/ " + longSubject + "planner", Name: longName},
-	"dn":     {ID: "https://id.example/ uid=\"a\",ou=x, dc=y", Name: "Al"},
-	"padded": {ID: "https://id.example/  auth0|42\t", Name: " Ann  Lee "},
+	"holder":  {ID: "token:alice", Name: "alice"},
+	"user":    {ID: "https://id.example/ auth0|42", Name: strings.Repeat("é", 63) + "…"},
+	"dotted":  {ID: "https://id.example/ 7", Name: "İbrahim"},
+	"long":    {ID: "https://id.example/ " + longSubject + "planner", Name: longName},
+	"dn":      {ID: "https://id.example/ uid=\"a\",ou=x, dc=y", Name: "Al"},
+	"escaped": {ID: `https://id.example/ CN=Doe\, Jane,OU=x:y`, Name: "Jane"},
+	"padded":  {ID: "https://id.example/  auth0|42\t", Name: " Ann  Lee "},
 }
 
 // Subjects that begin with longSubject have the same name without --oauth-user.
