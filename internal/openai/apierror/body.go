@@ -52,9 +52,12 @@ func readAPIError(e *call.APIError, data []byte, levelsLeft int) bool {
 		e.Code = bare
 	}
 	setString(&e.Code, fields, "code")
-	// The codes of OpenRouter are coarse, and error_type or the words tell more. A response of OpenAI has
-	// metadata, too (https://openrouter.ai/docs/api/reference/responses/error-handling.md).
-	if e.Code == "invalid_prompt" && doc.Get("metadata").Exists() && !doc.Get("status").Exists() {
+	// The codes of OpenRouter are coarse, and error_type or the words tell more
+	// (https://openrouter.ai/docs/api/reference/responses/error-handling.md). Its metadata is null or has
+	// raw, that of OpenAI's responses is neither.
+	metadata := doc.Get("metadata")
+	isOpenRouter := metadata.Raw == "null" || metadata.Get("raw").Exists()
+	if e.Code == "invalid_prompt" && isOpenRouter {
 		e.Code = ""
 	}
 	if e.Code == "" || e.Code == "server_error" {
