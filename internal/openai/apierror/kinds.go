@@ -255,10 +255,10 @@ var kindTable = []kindRow{
 		param:    call.QuestionParams,
 		statuses: []int{0, 4},
 		codes: []string{
-			`.*context.?(length|window|size).*`,    // https://platform.openai.com/docs/guides/error-codes
-			`.*above_max_length.*`,                 // https://github.com/openai/codex/issues/13270
-			`string_too_long`,                      // error_type of OpenRouter
-			`model_max_prompt_tokens_exceeded`,     // Copilot: https://github.com/microsoft/vscode/issues/289514
+			`.*context.?(length|window|size).*`, // https://platform.openai.com/docs/guides/error-codes
+			`.*above_max_length.*`,              // https://github.com/openai/codex/issues/13270
+			`string_too_long`,                   // error_type of OpenRouter
+			`model_max_prompt_tokens_exceeded`,  // Copilot: https://github.com/microsoft/vscode/issues/289514
 		},
 	},
 
