@@ -48,26 +48,27 @@ func (c Client) namedEntry(s Server) string {
 
 // Notes returns what a user has to know about the snippet, one line each.
 func (c Client) Notes(s Server) (lines []string) {
+	var leftOut []string
+	if s.Via != ViaHTTP { // else the entry has no variables
+		leftOut = c.leftOut(s)
+	}
 	for _, n := range c.Hints {
-		if s.has(n.When) && !slices.ContainsFunc(c.leftOut(s), func(v string) bool {
-			return strings.Contains(n.Text, v)
-		}) {
+		isAbout := func(variable string) bool { return strings.Contains(n.Text, variable) }
+		if s.has(n.When) && !slices.ContainsFunc(leftOut, isAbout) {
 			lines = append(lines, c.fill(n.Text, s))
 		}
 	}
-	for _, v := range c.leftOut(s) {
+	for _, v := range leftOut {
 		lines = append(lines, fmt.Sprintf("The configuration has a setting for %s, which counts. "+
 			"What %s needs is %[1]s=%[3]s.", v, c.Name, c.FixedVariables[v]))
 	}
 	return lines
 }
 
-// leftOut returns the variables that the client needs with a value of its own, and that the entry
-// does not set because the file has another setting.
+// leftOut returns the variables of the client that an entry does not set. A setting of the file wins
+// over a value of the client, but not over an empty one, which is for a variable that the client
+// would pass on.
 func (c Client) leftOut(s Server) (variables []string) {
-	if s.Via == ViaHTTP {
-		return nil
-	}
 	for _, v := range slices.Sorted(maps.Keys(c.FixedVariables)) {
 		if c.FixedVariables[v] != "" && slices.Contains(s.FileVariables, v) {
 			variables = append(variables, v)
@@ -102,15 +103,14 @@ func (c Client) env(s Server) string {
 	return s.when("key", part)
 }
 
-// variables returns the variables with values of an entry, those of the client and those of s. A
-// setting of the file wins over a value of the client, but not over an empty one, which is for a
-// variable that the client would pass on.
+// variables returns the variables with values of an entry: those of the client without leftOut, and
+// those of s.
 func (c Client) variables(s Server) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, c.FixedVariables)
-	maps.DeleteFunc(all, func(v, value string) bool {
-		return value != "" && slices.Contains(s.FileVariables, v)
-	})
+	for _, v := range c.leftOut(s) {
+		delete(all, v)
+	}
 	maps.Copy(all, s.ShellVariables)
 	return all
 }

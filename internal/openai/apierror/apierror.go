@@ -73,7 +73,7 @@ func FromStatus(resp *http.Response, data []byte, question []json.RawMessage) *c
 		}
 	}
 	if e.Status == http.StatusProxyAuthRequired { // for plain HTTP; for TLS the transport does it
-		proxy, _ := http.ProxyFromEnvironment(resp.Request)
+		proxy, _ := httpclient.Proxy(resp.Request)
 		sentPassword := proxy != nil && proxy.User != nil
 		e.Err = errors.Join(e.Err, httpclient.ProxyError(resp.Header, sentPassword))
 	}

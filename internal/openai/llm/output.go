@@ -24,14 +24,15 @@ func (a *accumulator) addStreamed(r *call.Response) {
 	filtered := r.IncompleteDetails.Reason == "content_filter"
 	streamed := a.streamedItems(filtered)
 	moreSources := countSources(r.Output) - countSources(streamed)
+	isLacking := !filtered && lacks(r.Output, streamed)
 	switch {
 	case len(streamed) == 0:
 	case len(r.Output) == 0:
 		r.Output = streamed
 	case filtered:
-	case lacks(r.Output, streamed) && moreSources > 0:
+	case isLacking && moreSources > 0:
 		r.Output = append(others(r.Output), messages(streamed)...)
-	case lacks(r.Output, streamed):
+	case isLacking:
 		r.Output = streamed
 	case moreSources >= 0 || trimmedText(r.Output...) != trimmedText(streamed...):
 	case countCitations(r.Output) > countCitations(streamed):

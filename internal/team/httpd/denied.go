@@ -72,7 +72,7 @@ func (d *Denied) Set(data string) error {
 			return fmt.Errorf("line %d has an issuer that is not one of --oauth-issuer", i+1)
 		}
 		cut := text.Truncate(folded(entry), oauth.MaxName) // oauth truncates names, too
-		if !entries[cut] {
+		if !entries[cut] {                                 // it may be a whole entry, too
 			entries[cut] = false
 		}
 		entries[folded(entry)] = true
@@ -101,12 +101,13 @@ func (d *Denied) has(p call.Person) bool {
 	issuer, subject, _ := strings.Cut(p.ID, " ") // a holder of a token has no subject
 	entries := *d.entries.Load()
 	pair := folded(issuer + " " + strings.TrimSpace(subject))
-	if entries[folded(p.Name)] || entries[folded(subject)] || entries[pair] {
+	name, subject := folded(p.Name), folded(subject)
+	isWhole, isEntry := entries[name]
+	if isWhole || entries[subject] || entries[pair] {
 		return true
 	}
 	// A name that is a cut subject says nothing: other subjects begin like it.
-	_, isCut := entries[folded(p.Name)]
-	return isCut && folded(p.Name) != text.Truncate(folded(subject), oauth.MaxName)
+	return isEntry && name != text.Truncate(subject, oauth.MaxName)
 }
 
 // folded returns a name in the form in which names are compared: in lower case, without blanks
