@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
@@ -52,13 +51,6 @@ type localCall struct {
 	began   time.Time // Task.Created on the monotonic clock
 	atStart call.Call // a copy of the call at its start, for the GET of askWhetherLost
 
-	// ref refers to the response that the API has named last. It is nil
-	//   - if the API has named none, or has lost the response;
-	//   - if an id has no room for the excluded domains.
-	// noteResponse sets ref under the mutex of Tasks. While DetachWhenDue waits, it reads ref
-	// without the mutex.
-	ref atomic.Pointer[answer.ResponseRef]
-
 	// Run sets these fields if the call can be detached.
 	ctx      context.Context         // of the call; done at its end, or when it is to end
 	stop     context.CancelCauseFunc // ends the call
@@ -66,6 +58,13 @@ type localCall struct {
 	returned chan struct{}           // closed when the call has returned
 
 	// Guarded by the mutex of Tasks.
+
+	// ref refers to the response that the API has named last. It is nil
+	//   - if the API has named none, or has lost the response;
+	//   - if an id has no room for the excluded domains.
+	// noteResponse sets it.
+	ref *answer.ResponseRef
+
 	sealedResponseID string // the response in a sealed id of the task, or ""; DetachWhenDue sets it
 	callEnded        bool   // NoteCallEnded sets it
 
@@ -159,11 +158,11 @@ func (ts *Tasks) noteResponse(l *localCall, ev call.Event, reported call.Reporte
 		ref := l.PartialRef
 		ref.ResponseID = responseID
 		if len(ref.Excluded) <= maxExcluded {
-			l.ref.Store(&ref)
+			l.ref = &ref
 		}
 	case call.Retrying:
 		if ev.Err.ResponseLost { // an id with this response would be of no use
-			l.ref.Store(nil)
+			l.ref = nil
 		}
 	}
 
@@ -263,7 +262,7 @@ func (ts *Tasks) DetachWhenDue(t *Task) bool {
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ref := local.ref.Load()
+	ref := local.ref
 	var secrets []string // none: the id is not sealed
 	api := ts.options.BackgroundAPI
 	if api != nil && ref != nil { // the API has named a response, and has not lost it just now
@@ -329,7 +328,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 	half := t.local.DetachAfter / 2
 	ts.Wait(t.local.ctx, t, nil, half)
 
-	refAtHalf := t.local.ref.Load()
+	refAtHalf := ts.currentRef(t.local)
 	timeout := max(half, minLostTimeout)
 	if t.hasEnded() || refAtHalf != nil && ts.askWhetherLost(t, *refAtHalf, timeout) {
 		return false // if the response is lost, the request waits for the end of the task
@@ -341,7 +340,7 @@ func (ts *Tasks) awaitDetachAtAPI(t *Task) bool {
 
 	// If ref was set before, and is nil now, the API has lost the response. After a retry ref may
 	// be another response: an API that keeps one response is taken to keep the next.
-	skipGET := refAtHalf != nil && t.local.ref.Load() != nil
+	skipGET := refAtHalf != nil && ts.currentRef(t.local) != nil
 
 	// A call that waits for a slot or for the rate limit ends now, at its WaitDeadline. For any
 	// other call the request waits until the response has a name: without a name the answer would
@@ -357,16 +356,23 @@ func (ts *Tasks) awaitNamedAndKept(t *Task, skipGET bool) bool {
 	// A task without any name cannot go on, and waits without a bound. A task with the name of an
 	// earlier attempt can go on, so its wait for the next name is bounded.
 	var timeout <-chan time.Time
-	if t.local.ref.Load() != nil {
+	if ts.currentRef(t.local) != nil {
 		timeout = time.After(nameTimeout)
 	}
 	ts.awaitNamed(t.local, timeout)
 
-	ref := t.local.ref.Load()
+	ref := ts.currentRef(t.local)
 	if ref == nil || t.hasEnded() {
 		return false
 	}
 	return skipGET || !ts.askWhetherLost(t, *ref, requestTimeout) && !t.hasEnded()
+}
+
+// currentRef returns the ref of a call, which later events may replace.
+func (ts *Tasks) currentRef(l *localCall) *answer.ResponseRef {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return l.ref
 }
 
 // awaitNamed waits until ref refers to the response of the present attempt. It returns before if
@@ -375,7 +381,7 @@ func (ts *Tasks) awaitNamedAndKept(t *Task, skipGET bool) bool {
 func (ts *Tasks) awaitNamed(l *localCall, timeout <-chan time.Time) {
 	for {
 		ts.mu.Lock()
-		ref, changed := l.ref.Load(), l.startsChanged
+		ref, changed := l.ref, l.startsChanged
 		isNamed := ref != nil && l.starts[len(l.starts)-1].responseID == ref.ResponseID
 		ts.mu.Unlock()
 		if isNamed {

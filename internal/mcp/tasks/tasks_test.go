@@ -43,7 +43,7 @@ func TestOwners(t *testing.T) {
 				compare.Equal(t, "found elsewhere by "+who, found, who == alice && secrets != nil)
 				if found {
 					ref := second.Find(task.ID, who).remote.ref
-					want := *task.local.ref.Load()
+					want := *first.currentRef(task.local)
 					want.GivenOut = true
 					compare.Equal(t, "its ref", ref, want)
 					compare.Equal(t, "unreserved", ref.Unreserved, true)

@@ -183,12 +183,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	}
 	acc.background.goesOn = err != nil
 
-	// The 409 of OGX means that the response has ended (https://github.com/ogx-ai/ogx/pull/5268).
-	failure, failed = errors.AsType[*call.APIError](err)
-	mayHaveEnded := err == nil || failed && failure.Status == http.StatusConflict
-	isReported := ended.Usage != (call.Usage{})
-	mayBeAnswer := ended.ID != "" && ended.Status != "cancelled" && !call.IsCancelled(ctx)
-	if mayHaveEnded && (!isReported || mayBeAnswer) && !endsProcess { // an answer needs its sources, too
+	if !endsProcess && mayTellMore(ended, err, call.IsCancelled(ctx)) {
 		r, failure := cl.getCancelled(requestCtx, &c, acc.background)
 		if r != nil {
 			acc.background.goesOn = r.IsRunning()
@@ -197,7 +192,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 			complete = r
 		}
 	}
-	if c.Usage == (call.Usage{}) && isReported {
+	if c.Usage == (call.Usage{}) && ended.Usage != (call.Usage{}) {
 		c.Reported = reported(&ended)
 	}
 	if complete != nil {
@@ -209,6 +204,19 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 		acc.call.Reported.Add(c.Reported)
 	}
 	return complete
+}
+
+// mayTellMore reports whether a GET after a cancellation may tell more than ended and err, the
+// results of cancelOnce: what the response has used, or an answer, whose sources only a GET brings.
+func mayTellMore(ended call.Response, err error, clientCancelled bool) bool {
+	if err != nil {
+		// The 409 of OGX means that the response has ended (https://github.com/ogx-ai/ogx/pull/5268).
+		failure, ok := errors.AsType[*call.APIError](err)
+		return ok && failure.Status == http.StatusConflict
+	}
+	isReported := ended.Usage != (call.Usage{})
+	mayBeAnswer := ended.ID != "" && ended.Status != "cancelled" && !clientCancelled
+	return !isReported || mayBeAnswer
 }
 
 // getCancelled gets a response after its cancellation, and adds to c what the response has used. The
@@ -302,13 +310,9 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, streamErr error
 		case failure == nil && !acc.runsAtAPI():
 			return r, nil
 		case failure == nil: // the response still runs
-		case failure.ResponseLost && acc.isAnswered(): // as readStream does in the foreground
-			r, err = acc.finishStreamed()
-			if err == nil { // no body has brought r, so readResponse has added nothing
-				x.call.Reported.Add(reported(r))
-			}
-			return r, err
-		case failure.ResponseLost, !acc.runsAtAPI():
+		case failure.ResponseLost:
+			return x.endLost(acc, failure)
+		case !acc.runsAtAPI():
 			return nil, failure
 		case ctx.Err() != nil:
 			return x.endEarly(ctx, acc, failure)
@@ -316,6 +320,19 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, streamErr error
 			return x.endEarly(ctx, acc, failure)
 		}
 	}
+}
+
+// endLost returns what was streamed of a lost response, if the stream was a complete answer, as
+// readStream does in the foreground. Otherwise it returns failure.
+func (x *exchange) endLost(acc *accumulator, failure *call.APIError) (*call.Response, error) {
+	if !acc.isAnswered() {
+		return nil, failure
+	}
+	r, err := acc.finishStreamed()
+	if err == nil { // no body has brought r, so readResponse has added nothing
+		x.call.Reported.Add(reported(r))
+	}
+	return r, err
 }
 
 // endEarly cancels the response of a call, and returns failure. If the response turns out to be
