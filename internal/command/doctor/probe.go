@@ -93,7 +93,8 @@ func (p *modelLookup) askLive(ctx context.Context) Check {
 		return warn("no question was asked", "fix the failures")
 	}
 
-	ctx, cancel := call.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
+	const longest = 2 * time.Minute
+	ctx, cancel := call.WithTimeout(ctx, min(p.Config.Timeout(), longest))
 	defer cancel()
 	answerer := answer.New(answer.Options{
 		Create:       p.client.Create,
@@ -113,7 +114,11 @@ func (p *modelLookup) askLive(ctx context.Context) Check {
 	}
 	ans, err := answerer.Ask(ctx, c, answer.Question{Query: "Say ok."})
 	if err != nil {
-		return fail(p.Advisor.Advise(call.DefaultTool, err))
+		problem, hint := p.Advisor.Advise(call.DefaultTool, err)
+		if ctx.Err() != nil && p.Config.Timeout() > longest { // no setting makes it wait longer
+			hint = "see the API's status page, and whether a proxy or firewall on the way is silent"
+		}
+		return fail(problem, hint)
 	}
 
 	p.answeredModel = p.Profiles[call.DefaultTool].Model

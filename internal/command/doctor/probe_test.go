@@ -24,15 +24,22 @@ var blanks = regexp.MustCompile(` +`)
 func TestProbe(t *testing.T) {
 	compare.Each(t, "probes", 3, func(t *testing.T, row []string) {
 		hangs := row[1] == ""
+		silent := row[0] == "no answer to a question"
 		limit := time.Minute
 		if hangs {
 			limit = time.Millisecond
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		defer cancel()
+		ctx, stop := context.WithTimeout(t.Context(), limit)
+		defer stop()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
 
 		api := func(w http.ResponseWriter, r *http.Request) {
-			if hangs {
+			if silent && r.Method == http.MethodPost {
+				cancel(call.TimeoutError(2 * time.Minute)) // what the client waits for
+			}
+			if hangs || silent && r.Method == http.MethodPost {
+				_, _ = io.Copy(io.Discard, r.Body)
 				<-r.Context().Done()
 			}
 			w.Header().Set("Content-Type", "application/json")
@@ -63,7 +70,7 @@ func TestProbe(t *testing.T) {
 		s.Profiles = map[string]answer.Profile{"answer": {ModelSettings: call.ModelSettings{Model: "x"}}}
 		checks := Run(ctx, Options{
 			Service: s,
-			Live:    hangs,
+			Live:    hangs || silent,
 		})
 
 		asked := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "key" })

@@ -41,7 +41,7 @@ func TestHintsOfConnections(t *testing.T) {
 	ends := listen(t, func(conn net.Conn) { conn.Close() })
 
 	for _, tt := range []struct{ url, want string }{
-		{"rediss://" + unknown.Listener.Addr().String(), "of the authority, and restart"},
+		{"rediss://" + unknown.Listener.Addr().String(), "and restart: it is read once"},
 		{"rediss://localhost:" + port, "has as a SAN"},
 		{"redis://" + ends, "write valkeys:// if the store has TLS"},
 		{"rediss://" + server.Address, "write valkey:// if the store has no TLS"},

@@ -234,7 +234,7 @@ func (ac *adminConn) parseUsage(q Quota, pseudonym, stored string) (usage QuotaU
 		s.used = 0
 	}
 	taken := s.used + float64(running)
-	unusedAtMicros := ac.nowMicros + int64(taken*float64(bk.period.micros)/float64(bk.limitUnits))
+	unusedMicros := taken * float64(bk.period.micros) / float64(bk.limitUnits)
 	return QuotaUsage{
 		Name:      text.ShortLine(cmp.Or(name, pseudonym)),
 		Pseudonym: pseudonym,
@@ -242,7 +242,7 @@ func (ac *adminConn) parseUsage(q Quota, pseudonym, stored string) (usage QuotaU
 		Used:      q.unit.format(int64(math.Ceil(s.used))),
 		Reserved:  q.unit.format(running),
 		Left:      q.unit.format(max(int64(float64(bk.limitUnits)-taken), 0)),
-		UnusedAt:  time.UnixMicro(unusedAtMicros),
+		UnusedAt:  time.Now().Add(time.Duration(unusedMicros) * time.Microsecond), // as in refusal
 		share:     taken / float64(bk.limitUnits),
 	}, taken > 0
 }

@@ -114,8 +114,10 @@ func (r *Registry) HoldBytes(personID string, bytes int) (release func()) {
 func (r *Registry) BeginDrain() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.drained = make(chan struct{})
-	r.closeDrainedLocked()
+	if r.drained == nil {
+		r.drained = make(chan struct{})
+		r.closeDrainedLocked()
+	}
 	return r.drained
 }
 

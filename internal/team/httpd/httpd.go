@@ -43,6 +43,10 @@ const (
 	readTimeout   = 30 * time.Second // to send a request, header and body
 	idleTimeout   = 2 * time.Minute  // between the requests of a connection
 	versionHeader = "Mcp-Protocol-Version"
+
+	// settleTime is how long the requests of cancelled calls may take to end. If a use of the store
+	// takes nearly 500 ms, 256 calls take 2 s to settle, as 64 run at once.
+	settleTime = 3 * time.Second
 )
 
 // Options configures Serve.
@@ -163,9 +167,13 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	return err
 }
 
-// finish waits for a second at most while cancelled calls send their errors. Then it ends the
-// detached calls, and flushes LogLimiter.
+// finish waits while cancelled calls settle and send their errors. Then it ends the detached calls,
+// and flushes LogLimiter.
 func (s *instance) finish(srv *http.Server) {
+	select {
+	case <-s.people.BeginDrain():
+	case <-time.After(settleTime):
+	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(s.serveCtx), time.Second)
 	defer stop()
 	_ = srv.Shutdown(ctx)

@@ -413,8 +413,19 @@ func TestAccept(t *testing.T) {
 }
 
 // During shutdown /readyz fails at once, calls in flight finish, calls beyond the drain are
-// cancelled, and the end is not an error.
+// cancelled, and the end is not an error. A crowd takes 2 s to settle in a slow store.
 func TestDrain(t *testing.T) {
+	slowEnd := func(o *Options) {
+		ask := o.ServerOptions.Ask
+		o.ServerOptions.Ask = func(ctx context.Context, c *call.Call, q answer.Question) (*answer.Answer, error) {
+			defer func() {
+				if ctx.Err() != nil {
+					time.Sleep(2 * time.Second)
+				}
+			}()
+			return ask(ctx, c, q)
+		}
+	}
 	for _, tt := range []struct {
 		name  string
 		takes time.Duration
@@ -425,7 +436,7 @@ func TestDrain(t *testing.T) {
 	} {
 		for protocol, text := range calls {
 			inBubble(t, tt.name+" "+protocol, func(t *testing.T) {
-				s := serve(t, ask{"42", tt.takes})
+				s := serve(t, ask{"42", tt.takes}, slowEnd)
 				s.request(get("/readyz"), 200)
 				c := s.send(text)
 				synctest.Wait()
