@@ -102,10 +102,6 @@ func (cl *Client) Get(
 		include:  include,
 	}
 	r, failure := cl.getOrConfirmLost(ctx, cl.newAccumulator(c, b), asObject)
-	if r == nil && refusesInclude(failure) && len(include) > 0 {
-		b.include = nil // as in the request, if the API refuses it there, too: see dispensable
-		r, failure = cl.getOrConfirmLost(ctx, cl.newAccumulator(c, b), asObject)
-	}
 	if r == nil {
 		return nil, failure
 	}
@@ -113,13 +109,8 @@ func (cl *Client) Get(
 	return r, nil
 }
 
-// refusesInclude reports whether a 400 may be about include: some servers name no parameter.
-func refusesInclude(failure *call.APIError) bool {
-	return failure.Status == http.StatusBadRequest &&
-		(failure.Param == "" || strings.HasPrefix(failure.Param, "include"))
-}
-
-// Cancel cancels a background response. It is not an error if the API says with 400 that the response
+// Cancel cancels a background response. After a retryable failure it asks once more, because the
+// response would go on, and be paid. It is not an error if the API says with 400 that the response
 // has already ended. Every error is a *call.APIError.
 func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	resp, err := cl.postCancel(ctx, c, id)
@@ -130,35 +121,39 @@ func (cl *Client) Cancel(ctx context.Context, c *call.Call, id string) error {
 	return nil
 }
 
-// postCancel sends the request of a cancellation. It returns the HTTP response, whose body the
-// caller closes, or nil if the response has already ended.
+// postCancel does the work of Cancel. It returns the HTTP response, whose body the caller closes,
+// or nil if the response has already ended.
 func (cl *Client) postCancel(
 	ctx context.Context, c *call.Call, id string,
 ) (resp *http.Response, err error) {
-	options := cl.requestOptions(ctx, c, &resp)
-	_, err = cl.service.Cancel(context.WithoutCancel(ctx), id, options...)
-	if err == nil {
-		return resp, nil
+	for attempt := 1; ; attempt++ {
+		options := cl.requestOptions(ctx, c, &resp)
+		_, err := cl.service.Cancel(context.WithoutCancel(ctx), id, options...)
+		if err == nil {
+			return resp, nil
+		}
+		failure := cl.attemptError(ctx, err, attempt)
+		if failure.Status == http.StatusBadRequest { // "Cannot cancel a completed response."
+			return nil, nil
+		}
+		mayRepeat := attempt == 1 && retryable(failure) && isInTime(ctx, cancelWait)
+		if !mayRepeat || sleep(ctx, cancelWait) != nil {
+			return nil, failure
+		}
 	}
-	failure := cl.attemptError(ctx, err, 1)
-	if failure.Status == http.StatusBadRequest { // "Cannot cancel a completed response."
-		return nil, nil
-	}
-	return nil, failure
 }
 
 // cancelEarly cancels the background response of a call that ends early, unless the cause of ctx is
-// call.ErrLeaveAtAPI. After a retryable failure it asks once more, because the response would go
-// on, and be paid. It adds to the call what the response has used, if the API reports the usage in
-// the HTTP response to the cancellation, or to a GET after the cancellation.
+// call.ErrLeaveAtAPI. It adds to the call what the response has used, if the API reports the usage
+// in the HTTP response to the cancellation, or to a GET after the cancellation.
 //
 // If the GET shows that the response was complete before the cancellation, cancelEarly returns the
 // response, and sends the events that were not streamed: a silent connection may have hidden an
 // answer that is paid. But if the client has cancelled the call, cancelEarly returns nil.
 //
 // cancelEarly has a timeout of its own (cancelTimeout), because ctx may have ended. When the
-// process ends, cancelEarly makes one request within shutdownTimeout: over HTTP the errors of the
-// calls must still be sent.
+// process ends, cancelEarly makes one request within shutdownTimeout, which is shorter than
+// cancelWait: over HTTP the errors of the calls must still be sent.
 func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *call.Response) {
 	acc.background.goesOn = true // until a cancellation succeeds
 	if errors.Is(context.Cause(ctx), call.ErrLeaveAtAPI) {
@@ -175,12 +170,7 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 	c := *acc.call
 	c.Sink = nil // the requests send no events to the call
 	c.Used = call.Used{APIRequestID: c.APIRequestID}
-	ended, err := cl.cancelOnce(requestCtx, &c, &acc.background)
-	failure, failed := errors.AsType[*call.APIError](err)
-	mayRetry := failed && retryable(failure) && !endsProcess
-	if mayRetry && sleep(requestCtx, cancelWait) == nil {
-		ended, err = cl.cancelOnce(requestCtx, &c, &acc.background)
-	}
+	ended, err := cl.cancelAndRead(requestCtx, &c, &acc.background)
 	acc.background.goesOn = err != nil
 
 	if !endsProcess && mayTellMore(ended, err, call.IsCancelled(ctx)) {
@@ -207,12 +197,15 @@ func (cl *Client) cancelEarly(ctx context.Context, acc *accumulator) (complete *
 }
 
 // mayTellMore reports whether a GET after a cancellation may tell more than ended and err, the
-// results of cancelOnce: what the response has used, or an answer, whose sources only a GET brings.
+// results of cancelAndRead: what the response has used, or an answer, whose sources only a GET
+// brings.
 func mayTellMore(ended call.Response, err error, clientCancelled bool) bool {
 	if err != nil {
 		// The 409 of OGX means that the response has ended (https://github.com/ogx-ai/ogx/pull/5268).
+		// Any other error tells nothing, and some servers have no cancellation
+		// (https://github.com/ogx-ai/ogx/issues/5180): there may be an answer.
 		failure, ok := errors.AsType[*call.APIError](err)
-		return ok && failure.Status == http.StatusConflict
+		return !clientCancelled || ok && failure.Status == http.StatusConflict
 	}
 	isReported := ended.Usage != (call.Usage{})
 	mayBeAnswer := ended.ID != "" && ended.Status != "cancelled" && !clientCancelled
@@ -230,9 +223,9 @@ func (cl *Client) getCancelled(
 	return cl.getOnce(ctx, cl.newAccumulator(c, b), asObject) // logs an error
 }
 
-// cancelOnce cancels a background response. It returns the response if the HTTP response to the
+// cancelAndRead cancels a background response. It returns the response if the HTTP response to the
 // cancellation has it, and says that it has ended; else the zero value.
-func (cl *Client) cancelOnce(
+func (cl *Client) cancelAndRead(
 	ctx context.Context, c *call.Call, b *background,
 ) (ended call.Response, err error) {
 	resp, err := cl.postCancel(ctx, c, b.id)
@@ -375,15 +368,32 @@ func canWait(ctx context.Context, retryAfter time.Duration) bool {
 // event. If the response has failed, getOrConfirmLost returns both the response and its error. The
 // response counts as lost only if a second GET does not find it either: the API may not see a new
 // response at once, and a proxy may have restarted.
+//
+// If the API refuses include, getOrConfirmLost repeats the GET without it, and so do later calls:
+// some servers take it in requests alone (https://github.com/praxis-proxy/ai/pull/687).
 func (cl *Client) getOrConfirmLost(
 	ctx context.Context, acc *accumulator, form getForm,
 ) (*call.Response, *call.APIError) {
 	r, failure := cl.getOnce(ctx, acc, form)
+	include := acc.background.include
+	if form == asObject && r == nil && len(include) > 0 && refusesInclude(failure) {
+		acc.background.include = nil
+		r, failure = cl.getOnce(ctx, acc, form)
+		if r == nil { // not because of include
+			acc.background.include = include
+		}
+	}
 	if failure == nil || !failure.ResponseLost {
 		return r, failure
 	}
 	_ = sleep(ctx, lostWait)              // if ctx has ended, the GET fails at once
 	return cl.getOnce(ctx, acc, asObject) // no stream is needed to see whether the response exists
+}
+
+// refusesInclude reports whether a 400 may be about include: some servers name no parameter.
+func refusesInclude(failure *call.APIError) bool {
+	return failure.Status == http.StatusBadRequest &&
+		(failure.Param == "" || strings.HasPrefix(failure.Param, "include"))
 }
 
 // getOnce makes one GET of the response of acc: for getOrConfirmLost, or for the usage after a
@@ -428,7 +438,9 @@ func (cl *Client) getOnce(
 	}
 	// If parent has ended, the reason is parent. ctx does not tell, as closeConn ends ctx, too.
 	strict := acc.background.givenOut || cl.memory.findsResponses(acc.background.model)
-	return nil, cl.attemptError(parent, lostError(err, strict), 1)
+	failure := cl.attemptError(parent, lostError(err, strict), 1)
+	failure.OfGET = true
+	return nil, failure
 }
 
 // getOptions returns the query and the header of a GET, for an object or for the stream after the

@@ -546,17 +546,58 @@ func TestEndOfGet(t *testing.T) {
 	wantKind(t, r.Failure, call.KindFiltered)
 }
 
-// If the API refuses the include of a GET, the GET goes without it: the request had none, either.
+// If the API refuses the include of a GET, the GET goes without it. The request is not made again
+// without it, not even if all GETs fail.
 func TestRefusedInclude(t *testing.T) {
-	refused := answer(400, `{"error":{"message":"No.","param":"include"}}`)
-	include := []string{"web_search_call.action.sources"}
-	cl, api := newClient(0, refused, func(req *http.Request) (*http.Response, error) {
+	cancelled := false
+	refuse := func(req *http.Request) (*http.Response, error) {
+		isCancel := strings.HasSuffix(req.URL.Path, "/cancel")
+		wantEqual(t, "a second question", req.Method == http.MethodPost && !isCancel, false)
+		cancelled = cancelled || isCancel
+		return answer(400, `{"error":{"message":"No.","param":"include"}}`)(req)
+	}
+	withoutInclude := func(req *http.Request) (*http.Response, error) {
 		wantEqual(t, "query", req.URL.RawQuery, "api-version=1")
 		return succeed(req)
-	})
+	}
+	include := []string{"web_search_call.action.sources"}
+	cl, api := newClient(0, refuse, withoutInclude)
 	r, err := cl.Get(t.Context(), &call.Call{}, "resp_1", "gpt-5.2", include, true)
 	wantEqual(t, "outcome", meaning(t, r, err), "completed: Yes.")
 	api.wantRequests(t, 2)
+
+	begun := answer(200, `{"id":"resp_1","status":"queued","background":true}`)
+	for want, steps := range map[string][]step{
+		"completed: Yes.": {begun, refuse, withoutInclude},
+		"parameter: No.":  slices.Insert(slices.Repeat([]step{refuse}, 50), 0, begun),
+	} {
+		bubble(t, want, func(t *testing.T) {
+			cl, _ := newClient(3, steps...)
+			r, err := cl.Create(within(t, 4*time.Second), &call.Call{}, backgroundQuestion())
+			wantEqual(t, "outcome", meaning(t, r, err), want)
+			wantEqual(t, "cancelled", cancelled, err != nil)
+		})
+	}
+}
+
+// A cancellation is repeated once after a temporary failure. After a 400 the response has ended.
+func TestCancel(t *testing.T) {
+	for want, steps := range map[string][]step{
+		"0 after 2":   {answer(500, ""), succeed},
+		"503 after 2": {answer(500, ""), answer(503, ""), succeed},
+		"404 after 1": {answer(404, ""), succeed},
+		"0 after 1":   {answer(400, ""), succeed},
+	} {
+		bubble(t, want, func(t *testing.T) {
+			cl, api := newClient(0, steps...)
+			err := cl.Cancel(t.Context(), &call.Call{}, "resp_1")
+			status := 0
+			if err != nil {
+				status = asError(t, err).Status
+			}
+			wantEqual(t, "status", fmt.Sprintf("%d after %d", status, len(api.sent)), want)
+		})
+	}
 }
 
 // endingBody is a body that ends a context when it is closed.

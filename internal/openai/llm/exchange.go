@@ -283,6 +283,9 @@ func (x *exchange) prepareRepeat(failure *call.APIError) bool {
 		}
 		return false
 	}
+	if failure.OfGET {
+		return false
+	}
 	return x.removeRefused(x.params.refusedName(failure), failure) // the name "" removes nothing
 }
 
