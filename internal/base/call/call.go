@@ -83,9 +83,12 @@ type Used struct {
 	// (llm) or for a slot (people).
 	Ahead int
 
-	RefusedBy  string // budget: the name of the quota that refused the call, or "store"; "": none
-	NearLimit  string // budget: how much is used of a quota that is nearly used up; "": none is
-	Unreserved bool   // budget: as far as is known, no store has reserved anything for the call
+	RefusedBy string // budget: the name of the quota that refused the call, or "store"; "": none
+	NearLimit string // budget: how much is used of a quota that is nearly used up; "": none is
+
+	// Reservation (budget) is a hash of what the store has reserved for the call, and of which
+	// quotas. 0: as far as is known, nothing.
+	Reservation uint16
 }
 
 // Reported is what responses have used, as the API reports it. For a response without a report of

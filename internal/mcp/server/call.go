@@ -298,7 +298,7 @@ func (s *Server) settleRemoteCall(
 ) {
 	ended := *asker
 	ended.Requests = 1 // at least, for the log: of the POSTs of the call only the last is known
-	ended.Unreserved = ref.Unreserved
+	ended.Reservation = ref.Reservation
 
 	took := time.Since(ref.CallBegan)
 	if a != nil {
@@ -314,7 +314,11 @@ func (s *Server) settleRemoteCall(
 		ended.UnreportedRequests = 1
 		ended.UnreportedBegun = 1
 	}
-	if s.options.Budget.SettleResponse(&ended, ref.ResponseID) {
+	observes := s.options.Budget.SettleResponse(&ended, ref.ResponseID)
+	if a != nil {
+		a.Meta.NearLimit = ended.NearLimit
+	}
+	if observes {
 		s.observe(&ended, took, err)
 	}
 }

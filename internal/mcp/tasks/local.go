@@ -92,7 +92,7 @@ func (l *localCall) runsSealedResponseLocked() bool {
 	return last.responseID == l.sealedResponseID
 }
 
-// Prepare returns the task of a call, for Run. Before, Budget.Take has set Unreserved of the call.
+// Prepare returns the task of a call, for Run. Before, Budget.Take has set Reservation of the call.
 // Prepare sets two fields of the call:
 //
 //   - WaitDeadline, with OverHTTP and a DetachAfter, whatever the other options are. A call that
@@ -110,7 +110,7 @@ func (ts *Tasks) Prepare(c *call.Call, o CallOptions) *Task {
 
 	o.PartialRef.CallBegan = t.Created
 	o.PartialRef.Tool = t.Tool
-	o.PartialRef.Unreserved = c.Unreserved
+	o.PartialRef.Reservation = c.Reservation
 	t.local = &localCall{
 		CallOptions:   o,
 		began:         time.Now(),

@@ -20,9 +20,9 @@ const hkdfInfo = "openai-responses-mcp task id"
 // maxExcluded bounds the excluded domains in an id, in bytes, because models copy ids.
 const maxExcluded = 1000
 
-// unreservedBit says in an id that the call is Unreserved. It is the highest bit of the time in
-// milliseconds, and the time does not need it.
-const unreservedBit = 1 << 63
+// timeBits is how many bits of the first 8 bytes of an id have the time, in milliseconds. The 16
+// bits above have the Reservation of the call.
+const timeBits = 48
 
 var encoding = base64.RawURLEncoding
 
@@ -38,10 +38,7 @@ func ownerOf(personID, baseURL string) []byte {
 // Only unseal with the same secret and the same owner can read it.
 func seal(ref answer.ResponseRef, secret string, owner []byte) string {
 	began := uint64(ref.CallBegan.UnixMilli())
-	if ref.Unreserved {
-		began |= unreservedBit
-	}
-	plain := binary.BigEndian.AppendUint64(nil, began)
+	plain := binary.BigEndian.AppendUint64(nil, uint64(ref.Reservation)<<timeBits|began)
 	fields := strings.TrimSuffix(ref.Tool+"\x00"+ref.ResponseID+"\x00"+ref.Excluded, "\x00")
 	plain = append(plain, fields...)
 	sealed := newAEAD(secret).Seal(nil, nil, plain, owner)
@@ -59,11 +56,11 @@ func unseal(id string, secrets []string, owner []byte) (ref answer.ResponseRef, 
 	for _, secret := range secrets {
 		plain, err := newAEAD(secret).Open(nil, nil, sealed, owner)
 		if err == nil {
-			began := binary.BigEndian.Uint64(plain)
-			ref.Unreserved = began&unreservedBit != 0
-			ref.CallBegan = time.UnixMilli(int64(began &^ unreservedBit)).UTC()
-			fields := strings.Split(string(plain[8:]), "\x00") // after the 8 bytes of began
-			fields = append(fields, "", "", "")                // seal or an old version omits some
+			first := binary.BigEndian.Uint64(plain)
+			ref.Reservation = uint16(first >> timeBits)
+			ref.CallBegan = time.UnixMilli(int64(first & (1<<timeBits - 1))).UTC()
+			fields := strings.Split(string(plain[8:]), "\x00")
+			fields = append(fields, "", "", "") // seal or an old version omits some
 			ref.Tool = fields[0]
 			ref.ResponseID = fields[1]
 			ref.Excluded = fields[2]

@@ -17,12 +17,12 @@ const (
 var (
 	began = time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC)
 	task  = answer.ResponseRef{
-		CallBegan:  began,
-		Tool:       "answer_detailed",
-		ResponseID: "resp_1",
-		Excluded:   "a.example b.example",
-		Unreserved: true,
-		GivenOut:   true,
+		CallBegan:   began,
+		Tool:        "answer_detailed",
+		ResponseID:  "resp_1",
+		Excluded:    "a.example b.example",
+		Reservation: 0xfedc,
+		GivenOut:    true,
 	}
 	alice = ownerOf("token:alice", baseURL)
 	both  = []string{oldSecret, newSecret}
@@ -46,8 +46,8 @@ func TestOpen(t *testing.T) {
 	}
 
 	// While a new version is rolled out, its processes open the ids of the old one.
-	const old = "owJo0XhNDS4EsVxh4By-RNIcA6LODJeO75_RxdQEPvqWHRmgLqhJQlPvePPAvkLehgzUHx" +
-		"YeBxwjlA"
+	const old = "fYyEps3uuDzq100R-8zaejE6ANTfAb4LNGtH0S_PMGt6yea1R1XidCHA45gsx4w4C7W5_WC1" +
+		"BGLsdg"
 	want := task
 	want.Excluded = ""
 	got, ok = unseal(old, both, alice)

@@ -25,7 +25,7 @@ func TestOwners(t *testing.T) {
 			}}
 			first, second := New(o), New(o)
 			defer first.Close()
-			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}, Used: call.Used{Unreserved: true}}
+			c := &call.Call{Tool: "answer", Person: call.Person{ID: alice}, Used: call.Used{Reservation: 7}}
 			run := func(ctx context.Context) (*answer.Answer, error) {
 				c.Sink(call.ResponseNamed{ID: "resp_1"})
 				<-ctx.Done()
@@ -46,7 +46,7 @@ func TestOwners(t *testing.T) {
 					want := *first.currentRef(task.local)
 					want.GivenOut = true
 					compare.Equal(t, "its ref", ref, want)
-					compare.Equal(t, "unreserved", ref.Unreserved, true)
+					compare.Equal(t, "reservation", ref.Reservation, 7)
 				}
 			}
 		})

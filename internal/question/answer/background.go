@@ -32,7 +32,7 @@ type ResponseRef struct {
 	ResponseID string    // id of the response at the API
 	Excluded   string    // domains that the question excludes, separated by blanks
 
-	Unreserved bool // call.Used.Unreserved of its call
+	Reservation uint16 // call.Used.Reservation of its call
 
 	// GivenOut is true for a response from a sealed id, which a client has. It is false before an
 	// id is given out: then Fetch finds out whether the API keeps responses at all.

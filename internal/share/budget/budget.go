@@ -53,6 +53,8 @@ package budget
 import (
 	"cmp"
 	"crypto/rand"
+	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -135,7 +137,7 @@ type Taken struct {
 	nearWords   nearWords
 }
 
-// Take counts a call for its person, and reserves what the tool usually takes. It sets Unreserved
+// Take counts a call for its person, and reserves what the tool usually takes. It sets Reservation
 // and NearLimit of c. If a quota has no unit free, Take changes nothing, sets RefusedBy of c, and
 // returns an error of call.KindLimited. With RefuseWithoutStore, Take also refuses while the store
 // fails.
@@ -159,9 +161,9 @@ func (b *Budget) Take(c *call.Call) (*Taken, error) {
 	changes := start.inBuckets(taken.buckets)
 	r := taken.takeInStore(changes)
 	taken.inStore = r.outcome == made
-	c.Unreserved = !taken.inStore
 	switch {
 	case taken.inStore: // the local buckets take the call, too: they decide if the store fails
+		c.Reservation = b.reservationHash(c.Tool, taken.buckets)
 		start.need = 0
 		b.local.apply(taken.untilMinute, start.inBuckets(taken.buckets))
 	case r.outcome == refusedByBucket: // by the store: the local buckets do not take the call
@@ -264,6 +266,16 @@ func (b *Budget) countUsed(tool string, c *call.Call) amount {
 // reservation returns what a call of a tool usually takes.
 func (b *Budget) reservation(tool string) amount {
 	return b.amountOf(tool, call.UsualTokensOf(tool), usualSearches)
+}
+
+// reservationHash returns a hash of what is reserved for a call of a tool in buckets; never 0.
+func (b *Budget) reservationHash(tool string, buckets []bucket) uint16 {
+	reserved := b.reservation(tool)
+	h := crc32.NewIEEE()
+	for _, bk := range buckets {
+		fmt.Fprintln(h, bk.Name, reserved[bk.unit])
+	}
+	return uint16(h.Sum32()) | 1
 }
 
 // amountOf returns n tokens, a tenth of them output, and what these tokens and the searches cost in

@@ -63,8 +63,13 @@ func TestNearSettledElsewhere(t *testing.T) {
 	c, _ := takeCall(own.Budget, &call.Call{Person: alice})
 	settle(c, 900_000)
 
-	c, _ = takeCall(own.Budget, &call.Call{Person: alice})
-	compare.Equal(t, "the other process observes", other.SettleResponse(reading(10), "resp_1"), true)
+	takeCall(other.Budget, &call.Call{Person: alice})
+	lasting := &call.Call{Tool: "answer_detailed", Person: alice}
+	c, _ = takeCall(own.Budget, lasting)
+	ended := reading(10)
+	ended.Reservation = lasting.Reservation
+	compare.Equal(t, "the other process observes", other.SettleResponse(ended, "resp_1"), true)
+	compare.Equal(t, "near on it, with less used and as much reserved", other.NearLimitCounts(), map[string]int{"day": 1})
 	observes := c.Settle(reading(10), End{
 		ResponseID:         "resp_1",
 		ReportedOfResponse: reading(10).Reported,
@@ -84,4 +89,8 @@ func TestNearSettledElsewhere(t *testing.T) {
 	_, err := takeCall(later.Budget, &call.Call{Person: alice})
 	compare.Contains(t, "error of a replica that starts later", err, "of 600000 tokens a day")
 	compare.Equal(t, "near on it", later.NearLimitCounts(), map[string]int{"day": 1})
+
+	ended = reading(900_000)
+	other.SettleResponse(ended, "resp_2")
+	compare.Contains(t, "near limits for the client", ended.NearLimit, "% of 1000000 tokens a day")
 }

@@ -158,6 +158,7 @@ func (s *shared) start(word string) (known bool) {
 	case "again": // another replica takes another call
 		_, refused = takeCall(s.replicas[1].Budget, &call.Call{Tool: s.call.Tool, Person: alice})
 	case "alone": // a process without a store has taken it
+		s.call = &call.Call{Tool: s.call.Tool, Person: alice}
 		_, refused = takeCall(New(ofResponses), s.call)
 	default:
 		return false
@@ -186,7 +187,9 @@ func (s *shared) end(word string, n int64) (known bool) {
 		ofCall.ReportedOfResponse = end.Reported
 		observes = s.taken.Settle(end, ofCall)
 	case "second-unreported":
-		observes = s.replicas[1].SettleResponse(unreported(1), s.response)
+		end = unreported(1)
+		end.Reservation = s.call.Reservation
+		observes = s.replicas[1].SettleResponse(end, s.response)
 	case "settles": // other processes do not know its response
 		observes = s.taken.Settle(end, End{})
 	case "drains":
@@ -195,7 +198,7 @@ func (s *shared) end(word string, n int64) (known bool) {
 		end.UnreportedBegun = 1
 		s.taken.Settle(end, End{GoesOn: true})
 	case "second", "third":
-		end.Unreserved = s.call.Unreserved
+		end.Reservation = s.call.Reservation
 		i := slices.Index([]string{"", "second", "third"}, word)
 		observes = s.replicas[i].SettleResponse(end, s.response)
 	default:
@@ -212,6 +215,10 @@ func (s *shared) disturb(word string) (known bool) {
 	switch word {
 	case "forges": // another program settles the key of the call
 		s.server.Do("SET", s.replicas[0].Store.fullKey(callKey(s.taken.callName)), "settled 1")
+	case "dearer":
+		s.replicas[1].Prices = map[string]*call.Price{"answer_detailed": {Input: 20, Output: 20}}
+	case "unlimits":
+		s.replicas[1].SetPersonLimits(PersonLimits{alice.ID: {"calls_per_hour": 0}})
 	case "full":
 		s.server.Do("CONFIG", "SET", "maxmemory", "1")
 	case "fails": // and the first replica knows

@@ -25,6 +25,8 @@ import (
 //	                           back.
 //	the store has not taken    The first of Settle and SettleResponse takes the call with the
 //	the call at its start      20,000. If its process stops before the end, SettleResponse does.
+//	another one has other      SettleResponse changes no bucket: the 60,000 count. Otherwise it
+//	limits or prices           would give back what is not reserved, but used by other calls.
 type End struct {
 	NotCounted bool // the call does not count for the quota of calls
 
@@ -179,9 +181,12 @@ func (t *Taken) correctionsByBucket(cc callChange) []bucketChange {
 }
 
 // SettleResponse notes what a response has used, if another process has begun its call. c has the
-// person and the tool of the call, and what the API reports. SettleResponse sets GuessedTokens of
-// c. It adds the difference between what is used and what the other process has reserved. With
-// Unreserved of c, it takes the whole call instead.
+// person, the tool and the Reservation of the call, and what the API reports. SettleResponse sets
+// GuessedTokens and NearLimit of c. What it changes depends on Reservation:
+//
+//	0                    it takes the whole call
+//	that of this Budget  it adds the difference between what is used and what is reserved
+//	another one          nothing: the other process has other limits or prices (see End)
 //
 // The store remembers the response for two days. observes tells whether the caller observes the
 // end:
@@ -199,12 +204,15 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 		return false
 	}
 	use := b.countUsed(c.Tool, c)
-	correction := callChange{use: use.plus(b.reservation(c.Tool).times(-1))}
-	if c.Unreserved {
+	buckets := b.buckets(c.Person)
+	var correction callChange
+	switch c.Reservation {
+	case 0:
 		correction.use = use
 		correction.use[unitCalls] = 1
+	case b.reservationHash(c.Tool, buckets):
+		correction.use = use.plus(b.reservation(c.Tool).times(-1))
 	}
-	buckets := b.buckets(c.Person)
 	end := storeChange{
 		marks:   []mark{endMark(responseID)},
 		buckets: correction.inBuckets(buckets),
@@ -213,7 +221,13 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 	if r.outcome == notRun || r.outcome == refusedByMark {
 		return false
 	}
-	b.noteNear(nearWords{}, c.Person, end.buckets, r.shares)
+	words := nearWords{}
+	for i, share := range r.shares {
+		if share >= nearThousandths { // a lower one is too low: the reservation counts later
+			b.noteNear(words, c.Person, end.buckets[i:i+1], r.shares[i:i+1])
+		}
+	}
+	c.NearLimit = words.of(buckets)
 
 	// The buckets of this process have no reservation of the call. The call itself counts in the
 	// process that began it.
