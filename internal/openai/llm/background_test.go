@@ -293,7 +293,7 @@ func TestEarlyEnd(t *testing.T) {
 		"detached":   call.ErrLeaveAtAPI,
 		"connection": io.ErrUnexpectedEOF,
 	}
-	eachRow(t, "early-end", func(t *testing.T, _ string, row []string) {
+	eachRow(t, "early-end", func(t *testing.T, name string, row []string) {
 		cause, steps, want, seconds, used := causes[row[0]], row[1], row[2], row[3], row[4]
 		cl, api, _ := newBackground(t, 1, steps)
 		start := time.Now()
@@ -303,7 +303,9 @@ func TestEarlyEnd(t *testing.T) {
 		if row[0] == "connection" { // and no time is left to ask again
 			ctx = within(t, time.Millisecond)
 		}
-		response, err := cl.Create(ctx, c, backgroundQuestion())
+		request := backgroundQuestion()
+		request.NoStream = strings.HasPrefix(name, "plain")
+		response, err := cl.Create(ctx, c, request)
 
 		if row[0] == "answered" {
 			cause = nil

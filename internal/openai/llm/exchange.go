@@ -210,7 +210,7 @@ func (x *exchange) countUnreported(ctx context.Context, acc *accumulator) {
 	x.call.UnreportedRequests++
 	toldNothing := false
 	switch {
-	case acc.endedResponse != nil, acc.background.id != "":
+	case acc.endedResponse != nil:
 	case x.params["stream"] != true:
 		toldNothing = true
 	case acc.background.requested:

@@ -145,6 +145,20 @@ func TestLargeQuestion(t *testing.T) {
 	}
 }
 
+// A usage that no response can have uses up a limit, and does not overflow.
+func TestAbsurdUsage(t *testing.T) {
+	b := New(Options{Limits: Limits{USDPerDay: 1}, Prices: prices})
+	for _, want := range []string{"", "used 8.00 of 1.00 USD"} {
+		taken, err := takeCall(b, &call.Call{Tool: "answer_quick", Person: alice})
+		compare.Contains(t, "error", err, want)
+		if err == "" {
+			c := &call.Call{}
+			c.Usage.Output = 1 << 62
+			taken.Settle(c, End{})
+		}
+	}
+}
+
 // 17 quick calls of 0.06 USD pass at once with a limit of 1 USD. Calls of a tool that is free pass
 // also then.
 func TestUSD(t *testing.T) {
