@@ -31,6 +31,9 @@ func check(f field) (problems []string) {
 		if err != nil {
 			problems = append(problems, err.Error())
 		}
+		if f.isSearchExtra() {
+			problems = append(problems, checkFilters(v["filters"])...)
+		}
 	case []string:
 		for _, host := range v {
 			if !text.IsHostName(host) {
@@ -47,6 +50,23 @@ func check(f field) (problems []string) {
 
 	if !valid {
 		problems = append(problems, describeNotAllowed(f, f.value.Interface()))
+	}
+	return problems
+}
+
+// checkFilters returns what is wrong with the form of the filters of search.extra. In another form
+// they would not be merged with the domains of other keys and of a question.
+func checkFilters(filters any) (problems []string) {
+	members, isMapping := filters.(map[string]any)
+	if filters != nil && !isMapping {
+		return []string{"filters is not a mapping"}
+	}
+	for _, name := range []string{"allowed_domains", "blocked_domains"} {
+		_, isList := members[name].([]any)
+		if members[name] != nil && !isList {
+			problems = append(problems,
+				"filters."+name+" is not a list of host names, such as [go.dev]")
+		}
 	}
 	return problems
 }

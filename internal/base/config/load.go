@@ -152,6 +152,11 @@ func (l *loader) accept(key, source string) {
 	for _, problem := range check(f) {
 		l.report(source, key, problem)
 	}
+	members, _ := reflect.TypeAssert[map[string]any](f.value)
+	typ := members["type"]
+	if f.isSearchExtra() && typ != nil && typ != "web_search" {
+		l.warn(source, key+".type", "ignored: it is always web_search")
+	}
 }
 
 // report adds a problem. parts are its source, its key if it has one, and what is wrong.
@@ -395,16 +400,18 @@ func (l *loader) merged(key, source string, inherited, own map[string]any) map[s
 	return all
 }
 
-// checkWithin checks that each of domains is one of the allowed domains, or below one of them.
+// checkWithin checks that each of domains is one of the allowed domains, or below one of them. Host
+// names have no case.
 func (l *loader) checkWithin(key, source string, allowed, domains []any) {
 	if len(domains) == 0 { // would allow all domains
 		l.report(source, key, emptyListProblem)
 	}
+	lower := func(host any) string { return strings.ToLower("." + fmt.Sprint(host)) }
 	for _, domain := range domains {
-		name := fmt.Sprint(domain)
-		inside := func(host any) bool { return strings.HasSuffix("."+name, "."+fmt.Sprint(host)) }
+		inside := func(host any) bool { return strings.HasSuffix(lower(domain), lower(host)) }
 		if !slices.ContainsFunc(allowed, inside) {
-			l.report(source, key, strconv.Quote(name)+" is not among the domains that it inherits")
+			name := strconv.Quote(fmt.Sprint(domain))
+			l.report(source, key, name+" is not among the domains that it inherits")
 		}
 	}
 }
