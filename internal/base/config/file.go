@@ -254,6 +254,15 @@ func decode(f field, value *yaml.Node) string {
 	return describeNotAllowed(f, decoded)
 }
 
+// domainKeys are the keys for domains, by names that they have in the API, in the arguments of a call
+// and in other programs. The nearest names would be those of keys with the opposite effect.
+var domainKeys = map[string]string{
+	"allowed_domains":  "search.defaults.domains with search.enforce_domains: true",
+	"only_domains":     "search.defaults.domains with search.enforce_domains: true",
+	"exclude_domains":  "search.blocked_domains",
+	"excluded_domains": "search.blocked_domains",
+}
+
 // unknownKey returns the problem of a key that does not exist, with the nearest existing key, if
 // there is one. Keys of the same section come first.
 func (l *loader) unknownKey(section, name string) string {
@@ -275,7 +284,7 @@ func (l *loader) unknownKey(section, name string) string {
 		}
 	}
 
-	nearest := text.Nearest(name, append(inSection, all...))
+	nearest := cmp.Or(domainKeys[name], text.Nearest(name, append(inSection, all...)))
 	if nearest == "" {
 		return "unknown key"
 	}
