@@ -260,8 +260,8 @@ func (l *loader) readHeader(path, scheme string) (string, error) {
 }
 
 // resolveHeader returns the value of a header that refers to a variable, or "" if neither the
-// variable nor its file is set. The headers Authorization and api-key replace the API key, even
-// without a value.
+// variable nor its file is set. A header that replaces the API key does so even without a value,
+// but not in place of another one that has a value.
 func (l *loader) resolveHeader(name, scheme, variable string) string {
 	value, path, err := LookUpSecret(l.useVariable, variable)
 	if path != "" && err == nil {
@@ -276,7 +276,8 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 		l.report(variable, err.Error())
 	}
 
-	if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
+	hasOther := slices.ContainsFunc(slices.Collect(maps.Keys(l.SentHeaders)), replacesKey)
+	if replacesKey(name) && (value != "" || !hasOther) {
 		l.CredentialVariable = variable
 		l.APIKeyFile = ""
 		l.StoredKeyFile = ""
@@ -296,6 +297,11 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 		l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent"+setVariableHint)
 	}
 	return ""
+}
+
+// replacesKey reports whether a header replaces the API key.
+func replacesKey(header string) bool {
+	return strings.EqualFold(header, "authorization") || strings.EqualFold(header, "api-key")
 }
 
 // urlSecrets returns the password of a URL, or the user if there is no password, and the values of
