@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
@@ -119,14 +121,8 @@ func (l *loader) applyYAML(data string) {
 		return
 	}
 	if err != nil {
-		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
-		m := yamlError().FindStringSubmatch(err.Error())
-		at := missingBlank().FindStringIndex(data)
-		if at != nil { // the likely cause; the error names one of the next lines
-			m[1] = strconv.Itoa(1 + strings.Count(data[:at[0]], "\n"))
-			m[2] = missingBlankProblem
-		}
-		l.report(l.File+":"+cmp.Or(m[1], "1"), "not YAML", m[2]+hint)
+		line, problem := explainYAML(data, err)
+		l.report(fmt.Sprintf("%s:%d", l.File, line), "not YAML", problem)
 		return
 	}
 	var second any // nil after a closing ---
@@ -147,6 +143,35 @@ func (l *loader) applyYAML(data string) {
 	l.Server.DebugFile = l.besideFile(l.Server.DebugFile)
 }
 
+// explainYAML returns the line of an error of package yaml about data, and what is wrong there. The
+// package counts lines from 1 in errors of its scanner, and from 0 in those of its parser. It names
+// no line in errors of its reader.
+func explainYAML(data string, err error) (line int, problem string) {
+	const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
+	lineAt := func(offset int) int { return 1 + strings.Count(data[:offset], "\n") }
+	m := yamlError().FindStringSubmatch(err.Error())
+	line, _ = strconv.Atoi(m[1])
+	if parserProblem().MatchString(m[2]) {
+		line++
+	}
+
+	blank := missingBlank().FindStringIndex(data)
+	unreadable := strings.IndexFunc(data, isUnreadable)
+	switch {
+	case readerProblem().MatchString(m[2]) && unreadable >= 0:
+		return lineAt(unreadable), m[2] + " (save the file as UTF-8, without control characters)"
+	case blank != nil: // the likely cause; the error names one of the next lines
+		return lineAt(blank[0]), missingBlankProblem + hint
+	}
+	return max(line, 1), m[2] + hint
+}
+
+// isUnreadable reports whether package yaml refuses a file with this character. A byte that is not
+// UTF-8 counts as U+FFFD.
+func isUnreadable(r rune) bool {
+	return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\r\n\u0085", r)
+}
+
 // secretName matches keys by which people try to set the API key.
 var secretName = text.LazyRegexp(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$`)
 
@@ -154,8 +179,18 @@ var secretName = text.LazyRegexp(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$
 // are the line, if there is one, and the message.
 var yamlError = text.LazyRegexp(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
 
-// missingBlank matches the line of a key without a blank after its colon.
-var missingBlank = text.LazyRegexp(`(?m)^ *[a-z_]+:[^\s:/]`)
+// parserProblem and readerProblem match messages of the parser and of the reader of package yaml
+// (parserc.go and readerc.go of gopkg.in/yaml.v3).
+var (
+	parserProblem = text.LazyRegexp(
+		`^did not find expected (<|key|node content|'-' indicator|',' or)|` +
+			`^found (undefined tag handle|incompatible|duplicate)`)
+	readerProblem = text.LazyRegexp(`UTF-8|^control characters`)
+)
+
+// missingBlank matches the line of a key without a blank after its colon. The line has no other
+// key, but perhaps a comment.
+var missingBlank = text.LazyRegexp(`(?m)^ *[a-z_]+:[^\s:/]([^:\n]|:\S)*( #.*)?$`)
 
 // missingBlankProblem is the problem of such a line.
 const missingBlankProblem = "a blank follows the colon of a key"
@@ -254,8 +289,8 @@ func decode(f field, value *yaml.Node) string {
 	return describeNotAllowed(f, decoded)
 }
 
-// domainKeys are the keys for domains, by names that they have in the API, in the arguments of a call
-// and in other programs. The nearest names would be those of keys with the opposite effect.
+// domainKeys are the keys for domains, by names that they have in the API, in the arguments of a
+// call and in other programs. The nearest names would be those of keys with the opposite effect.
 var domainKeys = map[string]string{
 	"allowed_domains":  "search.defaults.domains with search.enforce_domains: true",
 	"only_domains":     "search.defaults.domains with search.enforce_domains: true",
