@@ -47,6 +47,8 @@ func (l *loader) applyFile(given *string) error {
 			return nil
 		case given != nil || !IsMissing(err):
 			return fmt.Errorf("reading config: %w", err)
+		case isLink(path): // with the defaults, questions could go to another server
+			return fmt.Errorf("reading config: %s is a link to a file that does not exist", path)
 		}
 	}
 	return nil
@@ -78,6 +80,12 @@ func (l *loader) defaultFolders(goos string) []string {
 // is no folder, such as with HOME=/dev/null.
 func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// isLink reports whether there is a symbolic link at path, also one whose target is missing.
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
