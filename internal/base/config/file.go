@@ -272,8 +272,24 @@ func scalar(s string) *yaml.Node {
 	}
 }
 
+// keepText makes the dates and the keys of a value strings, as they are written: JSON has no dates,
+// and only strings as keys.
+func keepText(node *yaml.Node) {
+	if node.ShortTag() == "!!timestamp" {
+		node.Tag = "!!str"
+	}
+	for i, child := range node.Content {
+		isKey := node.Kind == yaml.MappingNode && i%2 == 0 && child.Kind == yaml.ScalarNode
+		if isKey && child.ShortTag() != "!!merge" {
+			child.Tag = "!!str"
+		}
+		keepText(child)
+	}
+}
+
 // decode sets a key to a value. It returns why the key cannot have the value, or "".
 func decode(f field, value *yaml.Node) string {
+	keepText(value)
 	var decoded any
 	err := value.Decode(&decoded)
 	if err != nil { // a key that occurs twice, or an alias of itself
