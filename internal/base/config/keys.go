@@ -13,6 +13,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/call"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
 // field is a key of the file with the struct field that holds it.
@@ -101,9 +102,10 @@ func effective(f field) any {
 func BareURL(s string) string {
 	u, _ := url.Parse(s)
 	bare := url.URL{
-		Scheme: u.Scheme,
-		Host:   u.Host,
-		Path:   u.Path,
+		Scheme:  u.Scheme,
+		Host:    u.Host,
+		Path:    u.Path,
+		RawPath: u.RawPath, // else %2F would become a slash
 	}
 
 	return bare.String()
@@ -134,6 +136,10 @@ func (c *Config) FileVariables() (variables []string) {
 	}
 	return variables
 }
+
+// jsonString matches a string of a JSON document. Outside of strings there are no secrets, but
+// perhaps the same word, such as null.
+var jsonString = text.LazyRegexp(`"(?:[^"\\]|\\.)*"`)
 
 // Show returns the output of --show-config (spec §5.5), as indented JSON with a line feed: version,
 // sources, the origin of each key and the effective values. Of the API key and the headers it shows
@@ -176,7 +182,8 @@ func (c *Config) Show(version string, store any, warnings ...string) []byte {
 	}
 
 	indented, _ := jsonx.MarshalIndent(json.RawMessage(doc), "  ") // doc is valid
-	redacted := redact.New(c.Secrets...).Redact(string(indented))
+	redactor := redact.New(c.Secrets...)
+	redacted := jsonString().ReplaceAllStringFunc(string(indented), redactor.Redact)
 
 	return []byte(redacted + "\n")
 }

@@ -359,6 +359,7 @@ func (l *loader) mergeKey(f, parent field) {
 				source = f.from
 			}
 			l.warn(l.origins[f.key], f.key, "ignored: "+source+" is true")
+			l.origins[f.key] = l.origins[source]
 		}
 	}
 }
