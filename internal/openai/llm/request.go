@@ -98,7 +98,7 @@ func (p params) mergeExtraBody(extra map[string]any) {
 }
 
 // merge adds members to an object. Objects are merged member by member. null removes a member, and
-// with it an object that becomes empty.
+// with it an object that then has no members.
 func merge(object, members map[string]any) {
 	for name, value := range members {
 		changes, ok := value.(map[string]any)
@@ -109,7 +109,7 @@ func merge(object, members map[string]any) {
 			merge(merged, changes)
 
 			value = merged
-			emptied := len(old) > 0 && len(merged) == 0
+			emptied := len(changes) > 0 && len(merged) == 0
 			if emptied {
 				value = nil
 			}
