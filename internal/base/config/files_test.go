@@ -309,7 +309,11 @@ func TestShow(t *testing.T) {
 		"MODEL_QUICK=",
 	}
 
-	got := string(mustLoad(t, flags, environ...).Show("9.9.9", nil))
+	c, warnings, err := Load(flags, environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(c.Show("9.9.9", nil, warnings...))
 	if strings.Contains(got, "hunter2") {
 		t.Errorf("Show() has a secret:\n%s", got)
 	}

@@ -110,6 +110,7 @@ func (l *loader) resolveSecrets() {
 	l.OtherHeaderVariables = slices.Sorted(maps.Keys(variables))
 	l.origins["openai.api_key_set"] = cmp.Or(l.APIKeyFile, l.CredentialVariable)
 	l.warnExposed()
+	l.warnUnsent()
 
 	l.Secrets = append(l.Secrets, urlSecrets(l.OpenAI.BaseURL)...)
 	for _, proxy := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
@@ -179,6 +180,29 @@ func (l *loader) warnExposed() {
 	exposed := err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0
 	if exposed && l.UsesStoredKeyFile() && runtime.GOOS != "windows" {
 		l.warn("other users can read the key: run chmod 600 " + l.APIKeyFile)
+	}
+}
+
+// warnUnsent warns of parts of the base URL that no request has: a user and password beside a
+// header Authorization, which net/http prefers, and parameters that package url cannot parse.
+func (l *loader) warnUnsent() {
+	u, err := url.Parse(l.OpenAI.BaseURL)
+	if err != nil { // already reported
+		return
+	}
+	header := http.Header{}
+	for name, value := range l.SentHeaders {
+		header.Set(name, value)
+	}
+	hasAuthorization := header.Get("Authorization") != "" || header.Get("api-key") == ""
+	if u.User != nil && hasAuthorization {
+		l.warn(l.origins[baseURL], baseURL, "its user and password are not sent; "+
+			"send them with openai.headers: { Authorization: 'Basic ${NAME}' }")
+	}
+	_, err = url.ParseQuery(u.RawQuery)
+	if err != nil {
+		l.warn(l.origins[baseURL], baseURL, "a parameter of its query is not sent: "+
+			"it has a semicolon, or a % without two hexadecimal digits")
 	}
 }
 

@@ -24,6 +24,7 @@ func TestHeaders(t *testing.T) {
     X-Forward: "Bearer ${SHORT_1}"
     x-portkey-api-key: ${SHORT_2}
     x-portkey-provider: ${SHORT_3}
+  base_url: https://me:pw@h.example/v1 # sent: there is no header Authorization
 `)
 	environ := []string{
 		"AZURE_KEY=azure-secret",
@@ -42,7 +43,7 @@ func TestHeaders(t *testing.T) {
 		"map[X-Count:5 X-Forward:Bearer one X-Team:team-secret X-Title:My reports" +
 			" api-key:azure-secret x-portkey-api-key:two x-portkey-provider:three]",
 		"[NOT_THERE SHORT_1 SHORT_2 SHORT_3 TEAM]",
-		"[other-secret one team-secret azure-secret two]",
+		"[other-secret one team-secret azure-secret two pw pw]",
 		"[c/config.yaml:2: openai.headers: NOT_THERE is not set: X-Missing is not sent;" +
 			" set it where the client starts the server]",
 	}
@@ -141,7 +142,11 @@ func TestKey(t *testing.T) {
 func TestPasswords(t *testing.T) {
 	compare.Each(t, "passwords", 2, func(t *testing.T, row []string) {
 		variable, want := row[0], row[1]
-		got := fmt.Sprintf("%q", mustLoad(t, Flags{}, variable).Secrets)
+		c, _, err := Load(Flags{}, []string{variable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprintf("%q", c.Secrets)
 		compare.Equal(t, "Secrets", got, want)
 	})
 }
