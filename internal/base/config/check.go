@@ -91,12 +91,19 @@ func checkPrices(prices Prices) (problems []string) {
 			switch {
 			case !slices.Contains(priceNames, name):
 				add("%s: %q is not one of %s", model, name, strings.Join(priceNames, ", "))
+			case price[name] == nil: // counts as absent
 			case !isNumber || !(0 <= usd && usd <= 1e6):
-				add("%s: %s: %v is not a number in 0..1000000", model, name, price[name])
+				problem := describeValue(field{}, price[name]) + " is not a number in 0..1000000"
+				word, _ := price[name].(string)
+				_, err := strconv.ParseFloat(word, 64)
+				if err == nil {
+					problem += "; write it without quotes"
+				}
+				add("%s: %s: %s", model, name, problem)
 			}
 		}
 		for _, name := range priceNames[:2] {
-			if _, found := price[name]; !found {
+			if price[name] == nil {
 				add("%s has no price of %s", model, name)
 			}
 		}

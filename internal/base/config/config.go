@@ -290,11 +290,10 @@ func (c *Config) PriceOf(model string) *call.Price {
 		return n
 	}
 	usdOrInput := func(name string) float64 {
-		_, set := price[name]
-		if set {
-			return usd(name)
+		if price[name] == nil {
+			return usd("input")
 		}
-		return usd("input")
+		return usd(name)
 	}
 	return &call.Price{
 		Input:      usd("input"),

@@ -151,10 +151,13 @@ func describe(f field) map[string]any {
 		scalars := []string{"string", "number", "boolean", "null"}
 		description["additionalProperties"] = map[string]any{"type": scalars}
 	case "prices":
-		number := map[string]any{"type": "number", "minimum": 0, "maximum": 1e6}
 		numbers := map[string]any{}
-		for _, name := range priceNames {
-			numbers[name] = number
+		for i, name := range priceNames {
+			var types any = "number"
+			if i >= 2 { // not required
+				types = []string{"number", "null"}
+			}
+			numbers[name] = map[string]any{"type": types, "minimum": 0, "maximum": 1e6}
 		}
 		description["additionalProperties"] = map[string]any{
 			"type":                 "object",

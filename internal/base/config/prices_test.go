@@ -15,6 +15,7 @@ func TestPrices(t *testing.T) {
   gpt-5: {input: 1, output: 10}
   gpt-5.2: {input: 2, cached_input: 0.2, cache_write: 2.5, output: 14, search: 10}
   o3: {input: 0, output: 0}
+  o4: {input: 1, cached_input: null, output: 10, search: null}
 `))
 	usage := call.Usage{Input: 2000, Cached: 1000, CacheWrite: 400, Output: 1000}
 	for model, want := range map[string]string{
@@ -22,6 +23,7 @@ func TestPrices(t *testing.T) {
 		"gpt-5.2-2026-01-31": "0.0464",
 		"gpt-5-mini":         "0.0120",
 		"o3":                 "0.0000",
+		"o4":                 "0.0120",
 		"gpt-4.1":            "no price",
 		"openai/gpt-5.2":     "no price",
 	} {
