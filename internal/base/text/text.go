@@ -102,11 +102,15 @@ func Enumerate(words []string, and string) string {
 	return strings.Join(words[:last], ", ") + and + words[last]
 }
 
+// MaxHost is the longest host name in bytes (RFC 1035 section 2.3.4). Mapping a name as browsers do
+// takes time that grows with the square of its length.
+const MaxHost = 253
+
 // IsHostName reports whether s is a host name with at least two labels, such as example.com,
-// sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP addresses, a leading or trailing dot and
-// lists are not host names.
+// sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP addresses, a leading or trailing dot,
+// lists and names of more than MaxHost bytes are not host names.
 func IsHostName(s string) bool {
-	return hostName().MatchString(s)
+	return len(s) <= MaxHost && hostName().MatchString(s)
 }
 
 // hostName matches host names.

@@ -11,9 +11,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/base/text"
 )
 
-// maxHost is the longest host name in bytes (RFC 1035 section 2.3.4).
-const maxHost = 253
-
 // needsEscape matches the characters that a URL may contain only in escaped form (RFC 3986 section
 // 2). Letters of other scripts stay, as in an IRI.
 var needsEscape = text.LazyRegexp("[ \"<>\\\\^`{|}]")
@@ -28,7 +25,7 @@ var chatTracker = text.LazyRegexp(`\butm_source=chatgpt\.com(&|#|$)`)
 func PageURL(raw string) string {
 	u := text.OneLine(raw)
 	scheme, host, rest := cutHost(u)
-	if len(host) > maxHost || browserHost(host) == "" {
+	if len(host) > text.MaxHost || browserHost(host) == "" {
 		return ""
 	}
 
