@@ -33,12 +33,20 @@ func Clean(s string) string {
 //	2, 3  the words and the address of a link; the address may be the name of a result
 //	      (turn0search0)
 var wordMarker = text.LazyRegexp(
-	`\x{E200}?\b(?:product_)?entity\x{E202}?\[` + jsonText + `, ?"((?:[^"\\\n]|\\.)*)"` +
+	`^(?:` + entityStart + jsonText + `, ?"((?:[^"\\\n]|\\.)*)"` +
 		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?|` +
-		`\x{E200}url\x{E202}([^\x{E200}-\x{E202}\n]+)\x{E202}([^\x{E200}-\x{E202}\n]*)\x{E201}`)
+		linkStart + `([^\x{E200}-\x{E202}\n]+)\x{E202}([^\x{E200}-\x{E202}\n]*)\x{E201})`)
 
-// jsonText matches a text in JSON, for wordMarker.
-const jsonText = `"(?:[^"\\\n]|\\.)*"`
+// wordMarkerStart matches the start of a wordMarker, which ends before the next start. A marker
+// without a bound could be followed from each start to the end of the text, in quadratic time.
+var wordMarkerStart = text.LazyRegexp(entityStart + `"|` + linkStart)
+
+// Parts of wordMarker; jsonText matches a text in JSON.
+const (
+	entityStart = `\x{E200}?\b(?:product_)?entity\x{E202}?\[`
+	linkStart   = `\x{E200}url\x{E202}`
+	jsonText    = `"(?:[^"\\\n]|\\.)*"`
+)
 
 // unwrapWords replaces the markers around words by the words, or by a link. It does not change
 // code.
@@ -46,20 +54,25 @@ func unwrapWords(s string) string {
 	codeParts := codeIn(s)
 	var b strings.Builder
 	written := 0
-	for _, m := range wordMarker().FindAllStringSubmatchIndex(s, -1) {
-		if codeParts.endAt(m[0]) >= 0 {
+	starts := wordMarkerStart().FindAllStringIndex(s, -1)
+	starts = append(starts, []int{len(s)}) // where the last marker ends, at most
+	for i, next := range starts[1:] {
+		start := starts[i][0]
+		m := wordMarker().FindStringSubmatch(s[start:next[0]])
+		if m == nil || codeParts.endAt(start) >= 0 {
 			continue
 		}
 
-		b.WriteString(s[written:m[0]])
-		written = m[1]
+		b.WriteString(s[written:start])
+		written = start + len(m[0])
+		name, words, address := m[1], m[2], m[3]
 		switch {
-		case m[2] >= 0:
-			b.WriteString(strings.ReplaceAll(s[m[2]:m[3]], `\"`, `"`))
-		case strings.HasPrefix(s[m[6]:m[7]], "http"):
-			b.WriteString("[" + s[m[4]:m[5]] + "](" + s[m[6]:m[7]] + ")")
+		case name != "":
+			b.WriteString(strings.ReplaceAll(name, `\"`, `"`))
+		case strings.HasPrefix(address, "http"):
+			b.WriteString("[" + words + "](" + address + ")")
 		default:
-			b.WriteString(s[m[4]:m[5]])
+			b.WriteString(words)
 		}
 	}
 	return b.String() + s[written:]

@@ -246,8 +246,13 @@ func (doc *Document) DatedListPages() []Citation {
 	return list
 }
 
-// markdownImage matches an image, whose URL is no link.
-var markdownImage = text.LazyRegexp(`!\[[^\]]*\]\([^)]*\)|<img\b(?:"[^"<>]*"|'[^'<>]*'|[^<>()"'])*>`)
+// htmlImage and markdownImage match an image, whose URL is no link. Tags of HTML come first, as in
+// CommonMark (https://spec.commonmark.org/0.31.2/#links). As one expression, "![" in front of each
+// tag would be followed to the end of the text, in quadratic time.
+var (
+	htmlImage     = text.LazyRegexp(`<img\b(?:"[^"<>]*"|'[^'<>]*'|[^<>()"'])*>`)
+	markdownImage = text.LazyRegexp(`!\[[^\]]*\]\([^)]*\)`)
+)
 
 // lastURL matches the URL at the end of a text.
 var lastURL = text.LazyRegexp(`https?://[^)` + urlEnd + `]*$`)
@@ -261,6 +266,7 @@ func LinkedPages(body string, cut bool) []Citation {
 		body = lastURL().ReplaceAllString(body, "")
 	}
 	body = codeIn(body).removeFrom(body)
+	body = htmlImage().ReplaceAllString(body, "")
 	body = markdownImage().ReplaceAllString(body, "")
 
 	pages := NewDocument(body).ListPages()
