@@ -1,6 +1,7 @@
 package cite
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -148,32 +149,44 @@ func NextFence(open, line string) string {
 	return open
 }
 
-// backticks matches a run of backticks.
-var backticks = text.LazyRegexp("`+")
+// backticks returns the runs of backticks in s[start:end]. Lists of them would take far more memory
+// than the text.
+func backticks(s string, start, end int) iter.Seq[part] {
+	return func(yield func(part) bool) {
+		for i := start; i < end; i++ {
+			run := part{i, i}
+			for run.end < end && s[run.end] == '`' {
+				run.end++
+			}
+			if run.end > i && !yield(run) {
+				return
+			}
+			i = run.end
+		}
+	}
+}
 
 // spansIn returns the code spans in the paragraph s[start:end]: two runs of equally many backticks,
 // and what is between them.
 func spansIn(s string, start, end int) (found []part) {
-	runs := backticks().FindAllStringIndex(s[start:end], -1)
 	following := map[int]int{} // runs after the current one, by length
-	for _, run := range runs {
-		following[run[1]-run[0]]++
+	for run := range backticks(s, start, end) {
+		following[run.end-run.start]++
 	}
 
 	open := 0 // length of the run that begins the current span; 0: none
 	from := 0
-	for _, run := range runs {
-		size := run[1] - run[0]
+	for run := range backticks(s, start, end) {
+		size := run.end - run.start
 		following[size]--
-		at := start + run[0]
-		escaped := at > start && s[at-1] == '\\'
+		escaped := run.start > start && s[run.start-1] == '\\'
 		switch {
 		case size == open:
-			found = append(found, part{from, start + run[1]})
+			found = append(found, part{from, run.end})
 			open = 0
 		case open == 0 && following[size] > 0 && !escaped:
 			open = size
-			from = at
+			from = run.start
 		}
 	}
 	return found

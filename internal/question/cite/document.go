@@ -16,6 +16,7 @@ import (
 // answers stay far below these bounds.
 const (
 	maxText  = 1 << 20 // bytes at the end of a text that are searched for links and a list
+	maxLines = 20_000  // lines at the end of a text that are searched for dates and a list
 	maxLinks = 1000    // links of a text that are known
 	maxEntry = 4000    // bytes of a line that are read to decide whether it is an entry of a list
 )
@@ -80,7 +81,7 @@ func readHeading() *regexp.Regexp {
 // without links, the first of the names that the line contains counts as a link.
 func NewDocument(body string, names ...string) *Document {
 	doc := &Document{ListStart: len(body)}
-	base := max(0, len(body)-maxText)
+	base := searchStart(body)
 	offset := base
 	codeParts := sync.OnceValue(func() code { return codeIn(body[base:]) })
 	linksLeft := maxLinks
@@ -104,6 +105,22 @@ func NewDocument(body string, names ...string) *Document {
 		doc.readList()
 	}
 	return doc
+}
+
+// searchStart returns where the last maxText bytes of a text begin, or its last maxLines lines if
+// these begin later.
+func searchStart(body string) int {
+	start := max(0, len(body)-maxText)
+	lines := 0
+	for i := len(body) - 1; i >= start; i-- {
+		if body[i] == '\n' {
+			lines++
+		}
+		if lines == maxLines {
+			return i + len("\n")
+		}
+	}
+	return start
 }
 
 // bulletStart matches the start of an entry. The rest may have any form.
