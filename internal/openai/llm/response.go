@@ -126,9 +126,10 @@ func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
 }
 
 // saysMore reports whether the error of a response is more than null, false, "", [] or an object of
-// such values.
+// such values. An error of more than 4,000 bytes counts as more: reading it would take time that
+// grows with the square of its levels.
 func saysMore(e gjson.Result) (says bool) {
-	if !e.IsObject() && !e.IsArray() {
+	if !e.IsObject() && !e.IsArray() || len(e.Raw) > 4000 {
 		return e.Type != gjson.False && e.String() != ""
 	}
 	e.ForEach(func(_, value gjson.Result) bool {
