@@ -112,8 +112,8 @@ type Server struct {
 	// what a client needs.
 	clientSettings atomic.Pointer[clientSettings]
 
-	adaptMu   sync.Mutex // guards isAdapted
-	isAdapted bool       // clientSettings has what a client needs
+	adaptMu sync.Mutex // guards isFixed
+	isFixed bool       // clientSettings no longer changes
 }
 
 // clientSettings are the settings that depend on the client, and what follows from them.
@@ -154,22 +154,26 @@ func (s *Server) setNeeds(n Needs) {
 }
 
 // adaptTo sets what the client of a request needs. The first client that needs something counts,
-// and later ones change nothing. If Options.Needs is nil, adaptTo does nothing.
-func (s *Server) adaptTo(req mcp.Request) {
+// unless another one has listed the tools: with other settings its calls could return ids for
+// answer_result, which it has not listed. If Options.Needs is nil, adaptTo does nothing.
+func (s *Server) adaptTo(method string, req mcp.Request) {
 	if s.options.Needs == nil {
 		return
 	}
 	s.adaptMu.Lock()
 	defer s.adaptMu.Unlock()
 	name := clientInfo(req).Name
-	if name == "" || s.isAdapted {
+	if s.isFixed {
 		return
 	}
-	needs := s.options.Needs(name)
+	var needs Needs
+	if name != "" {
+		needs = s.options.Needs(name)
+	}
 	if needs != (Needs{}) {
 		s.setNeeds(needs)
-		s.isAdapted = true
 	}
+	s.isFixed = needs != (Needs{}) || method == "tools/list"
 }
 
 // Close ends the detached calls that run in this process. A response that a sealed id names goes on
@@ -279,7 +283,7 @@ func (s *Server) handler(
 				err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
 			}
 		}()
-		s.adaptTo(req)
+		s.adaptTo(method, req)
 
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
@@ -316,7 +320,7 @@ func (s *Server) completeResult(res mcp.Result) {
 		}
 	case *mcp.ListToolsResult:
 		r.Tools = settings.tools
-		// An hour: the tools change only at a restart, and over stdio once (adaptTo).
+		// An hour: the tools change only at a restart.
 		r.TTLMs = 3_600_000
 	}
 }
