@@ -81,7 +81,7 @@ func TestRootsPipe(t *testing.T) {
 		c.line(ask(fmt.Sprint(i), "x"))
 	}
 	for i := range 256 {
-		compare.Contains(t, "result", c.want(fmt.Sprint(i)).raw, "correct SSL_CERT_FILE: reading "+pipe)
+		compare.Contains(t, "result", c.want(fmt.Sprint(i)).raw, "the certificates of "+pipe)
 	}
 
 	block := &pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}

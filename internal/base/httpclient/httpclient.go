@@ -127,19 +127,29 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // systemRoots are the root certificates of the process. One goroutine reads them for all calls,
-// because crypto/x509 reads them only once. The read may hang: the file may be a pipe, or on a file
-// system that does not answer.
-var systemRoots = struct {
+// because crypto/x509 reads them only once.
+var systemRoots = roots{read: make(chan struct{})} // made here: synctest bubbles of tests share it
+
+// roots are root certificates that a goroutine reads. The read may hang: the file may be a pipe, or
+// on a file system that does not answer.
+type roots struct {
 	begin sync.Once      // starts the goroutine
+	began time.Time      // set before the goroutine starts
 	read  chan struct{}  // closed when the goroutine has set pool
 	pool  *x509.CertPool // nil: crypto/x509 uses the certificates of the system
-}{read: make(chan struct{})} // made here, because the synctest bubbles of tests share it
+}
+
+// rootsTime is how long a read of root certificates may take until it counts as one that does not
+// end. It usually takes 30 ms.
+const rootsTime = 300 * time.Millisecond
 
 // Roots waits until the root certificates of the system are read, and returns bundled certificates
-// if the system has none, else nil. If ctx ends first, the error is a call.RootsError.
+// if the system has none, else nil. If ctx ends first, the error is a call.RootsError, or that of
+// ctx if the read began less than rootsTime ago.
 func Roots(ctx context.Context) (*x509.CertPool, error) {
 	r := &systemRoots
 	r.begin.Do(func() {
+		r.began = time.Now()
 		go func() {
 			defer close(r.read)
 			if lacksRoots(x509.SystemCertPool()) {
@@ -147,13 +157,20 @@ func Roots(ctx context.Context) (*x509.CertPool, error) {
 			}
 		}()
 	})
+	return r.await(ctx)
+}
 
+// await is Roots after the start of the read.
+func (r *roots) await(ctx context.Context) (*x509.CertPool, error) {
 	select {
 	case <-r.read:
 	case <-ctx.Done():
 		select {
 		case <-r.read: // ctx has ended, but the read has, too
 		default:
+			if time.Since(r.began) < rootsTime {
+				return nil, ctx.Err()
+			}
 			file := cmp.Or(os.Getenv("SSL_CERT_FILE"), os.Getenv("SSL_CERT_DIR"), "the system")
 			return nil, call.RootsError(file)
 		}
