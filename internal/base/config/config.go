@@ -256,6 +256,7 @@ var ignoredKeys = map[string]string{
 	"policy.search_triggers":           "the model decides when to search",
 	"policy.prefer_search_when_unsure": "the model decides when to search",
 	"policy.require_dates_iso":         "dates are always in ISO format",
+	"server.log_level":                 "server.debug decides what is logged",
 	"server.transport":                 "flags choose the transport",
 }
 
