@@ -31,7 +31,7 @@ func check(f field) (problems []string) {
 		if err != nil {
 			problems = append(problems, err.Error())
 		}
-		if f.isSearchExtra() {
+		if strings.HasSuffix(f.key, "search.extra") { // perhaps of a profile
 			problems = append(problems, checkFilters(v["filters"])...)
 		}
 	case []string:

@@ -192,7 +192,7 @@ type (
 		BlockedDomains []string       `yaml:"blocked_domains" profile:"adds" default:"[]" format:"hosts" takes:"a list of host names without https://, such as [go.dev]" doc:"Domains that are neither searched nor cited, with their subdomains."`
 		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
 		Required       bool           `yaml:"required" profile:"stays" doc:"Make the model search before every answer (tool_choice: required)."`
-		Extra          map[string]any `yaml:"extra" default:"{}" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win, and the type cannot be replaced."`
+		Extra          map[string]any `yaml:"extra" default:"{}" doc:"Merged into the web_search tool, for members that have no key here, such as another type. The other keys of search win."`
 	}
 
 	Defaults struct {

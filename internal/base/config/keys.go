@@ -30,9 +30,6 @@ func (f field) isSection() bool {
 	return f.Type.Kind() == reflect.Struct || f.Type == reflect.TypeFor[ModelProfiles]()
 }
 
-// isSearchExtra reports whether the key is search.extra, also that of a profile.
-func (f field) isSearchExtra() bool { return strings.HasSuffix(f.key, "search.extra") }
-
 // appendFields appends the keys below a section in the order of the structs, sections before their
 // members.
 func appendFields(list []field, section field) []field {

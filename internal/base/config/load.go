@@ -152,11 +152,6 @@ func (l *loader) accept(key, source string) {
 	for _, problem := range check(f) {
 		l.report(source, key, problem)
 	}
-	members, _ := reflect.TypeAssert[map[string]any](f.value)
-	typ := members["type"]
-	if f.isSearchExtra() && typ != nil && typ != "web_search" {
-		l.warn(source, key+".type", "ignored: it is always web_search")
-	}
 }
 
 // report adds a problem. parts are its source, its key if it has one, and what is wrong.

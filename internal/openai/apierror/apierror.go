@@ -89,8 +89,10 @@ var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https
 
 // paramWords matches how servers name a parameter in a message:
 //
-//   - vLLM and SGLang (https://github.com/vllm-project/vllm/issues/46790), and xAI
-//     (https://github.com/openclaw/openclaw/issues/12910)
+//   - vLLM and SGLang (https://github.com/vllm-project/vllm/issues/46790)
+//   - xAI (https://github.com/openclaw/openclaw/issues/12910,
+//     https://github.com/yym68686/uni-api/issues/105, and "Model grok-build does not support
+//     parameter reasoningEffort." in https://github.com/router-for-me/CLIProxyAPI/pull/3968)
 //   - servers in Go, such as Databricks
 //     (https://github.com/databricks/databricks-sdk-py/issues/1263)
 //   - LiteLLM and Foundry (https://github.com/BerriAI/litellm/issues/13398,
@@ -98,7 +100,8 @@ var plainHTTP = text.LazyRegexp(`(?i)http (request (was sent )?)?to (an )?(https
 //
 // "Unsupported value: 'low' is not supported" names a value
 // (https://github.com/anomalyco/opencode/issues/1984).
-var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|^Argument not supported: \w+$|` +
+var paramWords = text.LazyRegexp(`'loc': \('body', '\w+|` +
+	`^Argument not supported(?: on this model)?: \w+$|^Model \S+ does not support parameter \w+|` +
 	`json: unknown field "\w+|` +
 	`Unsupported value: '[\w.[\]]+' does|` +
 	`(?:Unsupported parameter|Unknown parameter|Unrecognized request argument supplied): '?[\w.[\]]*[\w\]]`)

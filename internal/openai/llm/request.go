@@ -190,9 +190,21 @@ var dispensable = []string{
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
 }
 
+// otherNames are the names of parameters in errors of servers that have names of their own.
+var otherNames = map[string]string{
+	"reasoningEffort": "reasoning.effort", // xAI (https://github.com/JetBrains/junie/issues/39)
+}
+
+// namedInWords are the parameters that some servers name only in the words of a message.
+var namedInWords = []struct{ name, words string }{
+	{"background", "background"},
+	// "MCP tool server is not supported in background mode and streaming mode" of SGLang
+	// (https://github.com/sgl-project/sglang, entrypoints/openai/serving_responses.py).
+	{"stream", "streaming mode"},
+}
+
 // refusedName returns the name of the parameter that a 400 refuses, if the answer can do without
-// the parameter, else "". Some servers that refuse background name it only in the message, or name
-// store. safety_identifier may be left out only if the server does not know the parameter.
+// the parameter, else "". Some servers that refuse background name store. safety_identifier may be left out only if the server does not know the parameter.
 func (p params) refusedName(e *call.APIError) string {
 	if e.Status != http.StatusBadRequest {
 		return ""
@@ -203,10 +215,16 @@ func (p params) refusedName(e *call.APIError) string {
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // "include" of "include[9]", without an element 9
+	name = cmp.Or(otherNames[name], name)
+	for _, param := range namedInWords {
+		if p[param.name] == true && onlyMentions(e, param.words) {
+			return param.name
+		}
+	}
 	namesIdentifier := name == safetyIdentifierParam ||
 		onlyMentions(e, safetyIdentifierParam) && !p.questionContains(safetyIdentifierParam)
 	switch {
-	case p["background"] == true && (name == "store" || onlyMentions(e, "background")):
+	case p["background"] == true && name == "store":
 		return "background"
 	case namesIdentifier && isUnknownParameter(e):
 		return safetyIdentifierParam

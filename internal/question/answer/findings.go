@@ -162,11 +162,14 @@ func (f *findings) addSteps(search call.Item) {
 		}
 	}
 
+	// vLLM writes cursor: before the query and the URL of the browser of gpt-oss
+	// (https://github.com/vllm-project/vllm/issues/23220).
+	withoutCursor := func(s string) string { return strings.TrimPrefix(s, "cursor:") }
 	action := search.Action
 	for _, query := range append([]string{action.Query}, action.Queries...) {
-		add(&f.queries, text.OneLine(query))
+		add(&f.queries, text.OneLine(withoutCursor(query)))
 	}
-	add(&f.opened, cite.PageURL(action.URL))
+	add(&f.opened, cite.PageURL(withoutCursor(action.URL)))
 	if action.Type == "open_page" {
 		for _, source := range action.Sources {
 			add(&f.opened, cite.PageURL(source.URL))

@@ -129,9 +129,8 @@ func (s WebSearch) AllBlockedDomains(excluded []string) []string {
 // default domains if it had none.
 func (p Profile) webSearchTool(q Question) map[string]any {
 	s := p.Search
-	t := map[string]any{}
+	t := map[string]any{"type": "web_search"}
 	maps.Copy(t, s.Extra)
-	t["type"] = "web_search"
 
 	filters := map[string]any{}
 	configured, _ := s.Extra["filters"].(map[string]any)
