@@ -31,6 +31,13 @@ type Response struct {
 		} `json:"web_search"`
 	} `json:"tool_usage"`
 
+	ProviderFields struct {
+		SearchResults []struct {
+			Type    string
+			Content []Source
+		} `json:"web_search_results"`
+	} `json:"provider_specific_fields"` // for Searches
+
 	Failure *APIError `json:"-"` // from Get: why it failed or was cancelled; nil: neither
 
 	RequestID string `json:"-"` // X-Request-Id header; "": none
@@ -40,6 +47,25 @@ type Response struct {
 // IsRunning reports whether the response still runs in the background.
 func (r *Response) IsRunning() bool {
 	return r.Status == "queued" || r.Status == "in_progress"
+}
+
+// Searches returns the searches of the response as items. Streams of LiteLLM have Claude's searches
+// beside the output
+// (https://github.com/BerriAI/litellm/blob/main/litellm/llms/anthropic/chat/handler.py).
+func (r *Response) Searches() (list []Item) {
+	for _, item := range r.Output {
+		if item.IsSearch() {
+			list = append(list, item)
+		}
+	}
+	for _, result := range r.ProviderFields.SearchResults {
+		if result.Type == "web_search_tool_result" && len(result.Content) > 0 {
+			search := Item{Type: "web_search_call", Status: "completed"}
+			search.Action.Sources = result.Content
+			list = append(list, search)
+		}
+	}
+	return list
 }
 
 // Item is an item of the output. Its type is "message", a search (IsSearch), "reasoning",

@@ -574,6 +574,7 @@ func TestRefusedInclude(t *testing.T) {
 		"parameter: No.":  slices.Insert(slices.Repeat([]step{refuse}, 50), 0, begun),
 	} {
 		bubble(t, want, func(t *testing.T) {
+			cancelled = false
 			cl, _ := newClient(3, steps...)
 			r, err := cl.Create(within(t, 4*time.Second), &call.Call{}, backgroundQuestion())
 			wantEqual(t, "outcome", meaning(t, r, err), want)

@@ -66,10 +66,9 @@ func countSearches(r *call.Response) int {
 		return int(min(*r.Usage.ReportedSearches, maxSearches))
 	}
 	n := 0
-	for _, item := range r.Output {
-		mayBeQuery := item.Action.Type == "" && item.Status != "incomplete"
-		isQuery := item.Action.Type == "search" || mayBeQuery
-		if item.IsSearch() && isQuery {
+	for _, search := range r.Searches() {
+		mayBeQuery := search.Action.Type == "" && search.Status != "incomplete"
+		if search.Action.Type == "search" || mayBeQuery {
 			n++
 		}
 	}

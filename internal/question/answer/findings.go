@@ -98,10 +98,9 @@ func (f *findings) addResponse(response *call.Response) {
 				final.addMessage(message)
 			}
 		}
-
-		if item.IsSearch() {
-			f.addSearch(item)
-		}
+	}
+	for _, search := range response.Searches() {
+		f.addSearch(search)
 	}
 
 	f.allCitations = append(f.allCitations, all.citations...)
