@@ -22,7 +22,8 @@ func (s *Service) CallLogger(limiter *logging.Limiter) func(server.CallEnd) {
 			return
 		}
 		// No quota bounds loops of calls that the API does not see.
-		limiter.Log([3]string{c.Person.ID, c.Outcome, call.KindOf(c.Err).Label()}, logCalls)
+		key := [5]string{c.Person.ID, c.Tool, c.Outcome, call.KindOf(c.Err).Label(), c.RefusedBy}
+		limiter.Log(key, logCalls)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestCallLogFields(t *testing.T) {
 	}
 }
 
-// Calls without a request to the API share a line if their reason is the same.
+// Calls without a request to the API share a line if their tool and their reason are the same.
 func TestLoopsShareLines(t *testing.T) {
 	var log bytes.Buffer
 	s := &Service{Log: slog.New(slog.NewTextHandler(&log, nil))}
@@ -60,8 +60,12 @@ func TestLoopsShareLines(t *testing.T) {
 			Err:  call.KindAuth.Errorf("refused"),
 		})
 	}
+	observe(server.CallEnd{
+		Call: &call.Call{Tool: "answer_quick"},
+		Err:  call.KindAuth.Errorf("refused"),
+	})
 	limiter.Flush()
-	compare.Equal(t, "lines", strings.Count(log.String(), "\n"), 4)
+	compare.Equal(t, "lines", strings.Count(log.String(), "\n"), 5)
 	compare.Equal(t, "shared lines", strings.Count(log.String(), " count=2 "), 1)
 }
 

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -80,13 +81,27 @@ type debugFile struct {
 func (f *debugFile) Write(line []byte) (int, error) {
 	n, err := f.File.Write(line)
 	if err == nil {
-		_, err = os.Stat(f.Name()) // a file that was removed can still be written
+		err = f.checkName()
 	}
 	if err != nil && !f.warned {
 		f.warned = true
 		f.log.Warn("the debug file cannot be written", "error", err)
 	}
 	return n, err
+}
+
+// checkName returns an error if the name is not that of the file any more: a file that was removed
+// or renamed can still be written.
+func (f *debugFile) checkName() error {
+	named, err := os.Stat(f.Name())
+	if err != nil {
+		return err
+	}
+	own, err := f.Stat()
+	if err == nil && !os.SameFile(named, own) {
+		err = fmt.Errorf("%s is another file now: start again", f.Name())
+	}
+	return err
 }
 
 // Formats of the time. Only a server's log has a date, because it is kept.
@@ -153,7 +168,7 @@ func (o Options) replaceAttr(groups []string, a slog.Attr) slog.Attr {
 
 	switch {
 	case isTop && a.Key == slog.MessageKey:
-		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
+		a.Value = slog.StringValue(tintSafe.Replace(o.Redactor.Line(a.Value.String())))
 	case isTop && a.Key == slog.TimeKey && o.isPlain():
 		return slog.Attr{} // no time
 	case isLevel && o.isPlain():
@@ -209,16 +224,25 @@ type queue struct {
 // newQueue returns a queue in front of w. closeQueue ends the queue, and waits until all lines are
 // written, for flushTime at most.
 func newQueue(w io.Writer, asJSON bool) (q *queue, closeQueue func()) {
-	dropped := "... %d lines dropped: stderr was not read\n"
+	dropped := "... %d lines dropped: stderr was not read, or is full\n"
 	if asJSON {
-		dropped = `{"level":"WARN","msg":"lines dropped: stderr was not read","lines":%d}` + "\n"
+		dropped = `{"level":"WARN","msg":"lines dropped: stderr was not read, or is full","lines":%d}` + "\n"
 	}
 	q = &queue{lines: make(chan []byte, queueLines)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		isCut := false // a full disk has cut the last line
 		for line := <-q.lines; line != nil; line = <-q.lines {
-			_, _ = w.Write(line)
+			if isCut {
+				line = slices.Insert(line, 0, '\n')
+			}
+			n, err := w.Write(line)
+			isCut = n > 0 && line[n-1] != '\n' || isCut && n == 0
+			if err != nil {
+				q.dropped.Add(1)
+				continue
+			}
 			if n := q.dropped.Swap(0); n > 0 {
 				fmt.Fprintf(w, dropped, n)
 			}

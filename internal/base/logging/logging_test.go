@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -104,6 +105,40 @@ func TestDebug(t *testing.T) {
 	}
 }
 
+// fullDisk is a file on a disk that has no room for more than left bytes.
+type fullDisk struct {
+	bytes.Buffer
+	left int
+}
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	n, _ := d.Buffer.Write(p[:min(d.left, len(p))])
+	d.left -= n
+	if n < len(p) {
+		return n, syscall.ENOSPC
+	}
+	return n, nil
+}
+
+// Lines for which the disk has no room are counted. The next line does not continue half a line.
+func TestFullDisk(t *testing.T) {
+	compare.Bubble(t, "full", func(t *testing.T) {
+		disk := &fullDisk{left: 8}
+		log, end, _ := New(Options{Format: JSON, Stderr: disk, Redactor: redact.New()})
+		log.Warn("one")
+		log.Warn("two")
+		synctest.Wait()
+		disk.left = 1000
+		log.Warn("three")
+		end()
+
+		got := regexp.MustCompile(`"time":"[^"]+",`).ReplaceAllString(disk.String(), "")
+		compare.Equal(t, "stderr", got, `{"time":`+"\n"+
+			`{"level":"WARN","msg":"three"}`+"\n"+
+			`{"level":"WARN","msg":"lines dropped: stderr was not read, or is full","lines":2}`+"\n")
+	})
+}
+
 // A stderr that is not read stops nothing, and loses no lines of a burst. Lines that find the queue
 // full are dropped, and their number is reported.
 func TestStderrNotRead(t *testing.T) {
@@ -114,7 +149,7 @@ func TestStderrNotRead(t *testing.T) {
 	}{
 		{"", 1000, ""},
 		{Text, 20000, "... "},
-		{JSON, 20000, `{"level":"WARN","msg":"lines dropped: stderr was not read","lines":`},
+		{JSON, 20000, `{"level":"WARN","msg":"lines dropped: stderr was not read, or is full","lines":`},
 	} {
 		compare.Bubble(t, fmt.Sprint(tt.format, tt.lines), func(t *testing.T) {
 			reader, stderr := io.Pipe()

@@ -59,8 +59,12 @@ func usedStore(t *testing.T) string {
 	for i := range 30 { // their calls fail, and count nothing
 		take(fmt.Sprint("token:failed", i), "failed").Settle(&call.Call{}, budget.End{NotCounted: true})
 	}
-	take("token:dave", "dave") // its reservation stays when another process has read the end
+	// Its reservation stays when another process has read the end.
 	ended := &call.Call{Tool: "answer_quick", Person: call.Person{ID: "token:dave", Name: "dave"}}
+	_, err = b.Take(ended) // sets its Reservation
+	if err != nil {
+		t.Fatal(err)
+	}
 	ended.Usage.Input = 4000
 	b.SettleResponse(ended, "resp_1")
 	b.NoNames = true

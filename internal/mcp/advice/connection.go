@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -21,11 +22,13 @@ const wsaRefused = syscall.Errno(10061)
 // contains no text of the error.
 func ConnectionCause(err error) string {
 	op, ok := errors.AsType[*net.OpError](err)
+	timed, mayTimeOut := errors.AsType[net.Error](err) // also of a TLS handshake, which is no OpError
 
 	switch {
 	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // errors of DNS have only the text
 		return "descriptors"
 	case ok && op.Op == "proxyconnect",
+		!ok && errors.Is(err, context.DeadlineExceeded), // net/http waits a minute for the answer to CONNECT
 		errors.As(err, new(call.TunnelError)):
 		return "proxy"
 	case errors.As(err, new(*net.DNSError)):
@@ -38,7 +41,7 @@ func ConnectionCause(err error) string {
 		errors.As(err, new(tls.RecordHeaderError)), // no TLS at all
 		errors.Is(err, http.ErrSchemeMismatch):     // in place of some RecordHeaderErrors
 		return "tls"
-	case ok && op.Timeout():
+	case mayTimeOut && timed.Timeout():
 		return "timeout"
 	}
 	return "broken"

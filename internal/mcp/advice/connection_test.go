@@ -34,6 +34,7 @@ var causes = map[string]error{
 	"dial timeout":  &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
 	"reset":         &net.OpError{Op: "read", Err: syscall.ECONNRESET},
 	"TLS alert":     &net.OpError{Op: "remote error", Err: tls.AlertError(40)},
+	"TLS timeout":   os.ErrDeadlineExceeded,
 	"proxy refused": &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED},
 	"on Windows":    os.NewSyscallError("connectex", wsaRefused),
 	"EOF":           io.ErrUnexpectedEOF,

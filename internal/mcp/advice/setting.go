@@ -31,7 +31,8 @@ func (a Advisor) isOpenAI() bool {
 func (a Advisor) noStreamHint(e *call.APIError) string {
 	op, ok := errors.AsType[*net.OpError](e)
 	dialFailed := ok && op.Op == "dial"
-	if a.isOpenAI() || !a.Streams || dialFailed {
+	handshakeFailed := !ok && ConnectionCause(e) == "timeout"
+	if a.isOpenAI() || !a.Streams || dialFailed || handshakeFailed {
 		return ""
 	}
 	return ", or set responses.stream: false if this server cannot stream"

@@ -39,9 +39,9 @@ func newCall(req mcp.Request, person call.Person, tool string) *call.Call {
 		Person: person,
 	}
 
+	valid := traceparentGrammar().FindString
 	trace, _ := req.GetParams().GetMeta()["traceparent"].(string)
-	trace = cmp.Or(trace, extra.Header.Get("traceparent"))
-	c.Traceparent = traceparentGrammar().FindString(trace)
+	c.Traceparent = cmp.Or(valid(trace), valid(extra.Header.Get("traceparent")))
 	return c
 }
 

@@ -104,7 +104,7 @@ func bodyWait(fields gjson.Result) time.Duration {
 	setString(&delay, fields, "resets_in_seconds")      // Codex: https://github.com/router-for-me/CLIProxyAPI/issues/1666
 	headers := fields.Get("metadata.headers")
 	return max(headerWait(delay, time.Second), unixReset(
-		headers.Get("X-RateLimit-Remaining").String(), headers.Get("X-RateLimit-Reset").String()))
+		headers.Get("X-RateLimit-Remaining").String(), headers.Get("X-RateLimit-Reset").String(), time.Now()))
 }
 
 // setString sets dst to the value at a path of doc, unless that is empty, or "None", which LiteLLM

@@ -18,10 +18,20 @@ func retryAfterHeaders(h http.Header) time.Duration {
 	after := h.Get("Retry-After")
 	date, _ := http.ParseTime(after) // else the zero time
 	return max(
-		min(time.Until(date), maxWait),
+		min(date.Sub(serverTime(h)), maxWait),
 		headerWait(after, time.Second),
 		headerWait(h.Get("Retry-After-Ms"), time.Millisecond),
 		headerWait(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond))
+}
+
+// serverTime returns the time of the server when it answered: the clock of this machine may be wrong,
+// as after the pause of a virtual machine.
+func serverTime(h http.Header) time.Time {
+	t, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return time.Now()
+	}
+	return t
 }
 
 // messageWait returns the time to wait that the message names.
@@ -40,7 +50,7 @@ func addWaits(e *call.APIError, h http.Header, question []json.RawMessage) {
 	}
 
 	e.RetryAfter = max(e.RetryAfter, messageWait(e, question))
-	reset := unixReset(h.Get("X-Ratelimit-Remaining"), h.Get("X-Ratelimit-Reset"))
+	reset := unixReset(h.Get("X-Ratelimit-Remaining"), h.Get("X-Ratelimit-Reset"), serverTime(h))
 	e.RetryAfter = max(e.RetryAfter, reset)
 	if payment {
 		e.MaybeThisCall = e.MaybeThisCall || e.RetryAfter > 0
@@ -57,12 +67,12 @@ func addWaits(e *call.APIError, h http.Header, question []json.RawMessage) {
 // unixReset returns the time until reset, a Unix time in milliseconds. The result is not positive
 // if requests remain, or if reset is in seconds. OpenRouter has both values in headers or in the
 // body (https://github.com/everruns/everruns/pull/2280).
-func unixReset(remaining, reset string) time.Duration {
+func unixReset(remaining, reset string, now time.Time) time.Duration {
 	ms, _ := strconv.ParseInt(reset, 10, 64)
 	if remaining != "0" {
 		return 0
 	}
-	return min(time.Until(time.UnixMilli(ms)), maxWait)
+	return min(time.UnixMilli(ms).Sub(now), maxWait)
 }
 
 // waitWords matches how rate limits name a wait: "Please try again in 1m2.5s" (OpenAI), "Try again

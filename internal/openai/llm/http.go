@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -232,13 +233,10 @@ func (cl *Client) attemptError(ctx context.Context, err error, attempts int) *ca
 		*s = cl.redactedStart(*s)
 	}
 
-	cl.options.Logger.Debug("openai(client): error",
-		"attempt", e.Attempts,
-		"status", e.Status,
-		"name", e.SDKClass(),
-		"code", e.Code,
-		"msg", e.Message,
-		"body", e.Body)
+	// The line of the specification has msg, which is the name of slog for the line itself.
+	cl.options.Logger.Debug(fmt.Sprintf(
+		"openai(client): error attempt=%d status=%d name=%s code=%s msg=%q body=%q",
+		e.Attempts, e.Status, e.SDKClass(), e.Code, e.Message, e.Body))
 	return &e
 }
 

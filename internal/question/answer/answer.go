@@ -112,6 +112,7 @@ type Meta struct {
 func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, error) {
 	began := cmp.Or(c.Began, time.Now()) // the time of a call includes its waits
 	p := a.options.Profiles[c.Tool]
+	asked := time.Now() // its day is that of the hints: the wait for a slot may end after midnight
 	request := a.request(ctx, c.Tool, p, q)
 	f := &findings{blockedDomains: p.Search.AllBlockedDomains(q.ExcludeDomains)}
 
@@ -132,10 +133,11 @@ func (a *Answerer) Ask(ctx context.Context, c *call.Call, q Question) (*Answer, 
 		Streamed: f.lastResponse.Streamed,
 	})
 
-	ans, err := a.compose(c, f, p, began)
+	ans, err := a.compose(c, f, p, asked)
 	if err != nil {
 		return nil, err
 	}
+	ans.Meta.Elapsed = time.Since(began)
 	ans.Meta.FollowUp = followUp
 	if f.incompleteNote == "" {
 		a.remember(c, q, ans)

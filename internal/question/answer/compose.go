@@ -11,6 +11,9 @@ import (
 // defaultMaxCitations is the default of policy.max_citations (spec §5.3).
 const defaultMaxCitations = 3
 
+// firstZone is the time zone in which a day begins first, that of Kiritimati.
+var firstZone = time.FixedZone("", 14*60*60)
+
 // compose makes the answer from what the responses to a question contain. began is when the
 // question was asked. Its date is the date of access to pages without a date. The error is of
 // call.KindNoText.
@@ -24,7 +27,8 @@ func (a *Answerer) compose(
 	}
 
 	sources := f.sources(text, doc)
-	citations := doc.Citations(sources, maxCitations, a.date(began))
+	citations := doc.Citations(sources, maxCitations, a.date(began),
+		began.In(firstZone).Format(time.DateOnly))
 
 	end := "" // the text may be large: it is copied once
 	if f.incompleteNote != "" {

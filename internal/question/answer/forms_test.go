@@ -59,3 +59,25 @@ func TestForms(t *testing.T) {
 		})
 	})
 }
+
+// A page that says nothing else has the date on which the question was asked, after the wait for a
+// slot. A date is in the future once no time zone has that day.
+func TestDates(t *testing.T) {
+	body := `{"status":"completed","output":[{"type":"web_search_call","status":"completed",
+		"action":{"type":"search","sources":[{"url":"https://a.example/"},{"url":"https://b.example/"}]}},` +
+		message("", "x\n\nSources:\n- https://a.example/ (published 2025-08-09)\n- https://b.example/ (2025-08-10)") + `]}`
+	synctest.Test(t, func(t *testing.T) { // the clock of newAnswerer: 2025-08-08 15:30 UTC
+		a, _ := newAnswerer(0, body, body)
+		a.options.Location = time.FixedZone("America/Los_Angeles", -8*60*60)
+		began := time.Now()
+		for _, want := range []string{"2025-08-09 2025-08-08", "2025-08-09 2025-08-09"} {
+			ans, err := a.Ask(t.Context(), &call.Call{Tool: "answer", Began: began}, Question{Query: "?"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ans.Citations[0].PublishedAt + " " + ans.Citations[1].PublishedAt
+			compare.Equal(t, "dates", got, want)
+			time.Sleep(17 * time.Hour)
+		}
+	})
+}

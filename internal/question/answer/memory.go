@@ -39,8 +39,11 @@ func (past pastAnswer) matches(personID, question string) bool {
 	return past.personID == personID && past.question == question
 }
 
+// isExpired reports whether an hour is over on one of two clocks: the monotonic one stands still
+// while the machine sleeps, and the other one may be set back.
 func (past pastAnswer) isExpired() bool {
-	return time.Since(past.added) >= answerTTL
+	now := time.Now()
+	return now.Sub(past.added) >= answerTTL || now.Round(0).Sub(past.added.Round(0)) >= answerTTL
 }
 
 // size returns how many bytes an answer takes.

@@ -102,19 +102,20 @@ func (c Citation) Date() string {
 //     (WithDate), or the date in the path of the URL
 //   - the date of access: today, unless the text names yesterday
 //
-// today and all dates are YYYY-MM-DD; dates after today are ignored. The result is never nil.
-func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
+// today and all dates are YYYY-MM-DD; dates after lastDay are ignored: it is today where the day
+// begins first, as a page may come from there. The result is never nil.
+func (doc *Document) Citations(sources []Citation, limit int, today, lastDay string) []Citation {
 	list := append([]Citation{}, doc.choose(sources, limit)...)
 	for i := range list {
 		c := &list[i]
-		listed, inProse := doc.datesOf(PageKey(c.URL), today)
+		listed, inProse := doc.datesOf(PageKey(c.URL), lastDay)
 		reported := c.PublishedAt
-		if reported > today {
+		if reported > lastDay {
 			reported = ""
 		}
 		c.PublishedAt = listed.pageDate()
 		if c.PublishedAt == "" && listed.accessed == "" {
-			c.PublishedAt = cmp.Or(inProse.pageDate(), reported, dateInPath(c.URL, today))
+			c.PublishedAt = cmp.Or(inProse.pageDate(), reported, dateInPath(c.URL, lastDay))
 		}
 		if c.PublishedAt == "" {
 			c.PublishedAt = accessDate(cmp.Or(listed.accessed, inProse.accessed), today)

@@ -64,7 +64,7 @@ func TestCitationsLimit(t *testing.T) {
 		most, _ := strconv.Atoi(parts[0])
 		list := sources(strings.Fields(parts[1])...)
 		var got []string
-		for _, c := range NewDocument(parts[2]).Citations(list, most, today) {
+		for _, c := range NewDocument(parts[2]).Citations(list, most, today, today) {
 			got = append(got, c.URL)
 		}
 		return strings.Join(got, " ")

@@ -7,7 +7,7 @@ import (
 
 // dateOf returns the date of the citation of a page.
 func dateOf(text, page string) string {
-	return NewDocument(text, "oai-weather").Citations(sources(page), 3, today)[0].Date()
+	return NewDocument(text, "oai-weather").Citations(sources(page), 3, today, today)[0].Date()
 }
 
 // dateIn returns the date that a text of dates.table gives.
@@ -47,6 +47,6 @@ func BenchmarkCitations(b *testing.B) {
 		"- https://go.dev/doc/go1.26 (2025-02-10)\n- https://go.dev/security (accessed 2025-08-09)\n"
 	list := sources("https://go.dev/doc/go1.26", "https://go.dev/security")
 	for b.Loop() {
-		NewDocument(text).Citations(list, 3, today)
+		NewDocument(text).Citations(list, 3, today, today)
 	}
 }

@@ -39,7 +39,7 @@ func TestHostileTexts(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			doc := NewDocument(Clean(text))
 			_ = LinkedPages(text, true)
-			got := doc.Citations(sources("https://a.example"), 3, today)
+			got := doc.Citations(sources("https://a.example"), 3, today, today)
 			runtime.ReadMemStats(&after)
 			compare.Equal(t, "citations", len(got), 1)
 			if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 100 {

@@ -61,6 +61,14 @@ var (
 // the first event as an increase only if the series was at 0 before.
 const seriesOnly = 0
 
+// begunOutcomes are the outcomes whose series begin at 0.
+var begunOutcomes = []string{
+	server.OutcomeOK,
+	server.OutcomeError,
+	server.OutcomeCancelled,
+	server.OutcomeLimited,
+}
+
 // newMetricSet returns a metricSet without calls. Without tokens all calls have one person, whose
 // series begin here.
 func newMetricSet(o Options) *metricSet {
@@ -106,7 +114,7 @@ func (m *metricSet) declareFamilies() {
 	m.tokens = m.counter("tokens_total", "Tokens that the API counted, or of the kind guessed.")
 	m.searches = m.counter("searches_total", "Web searches of the API.")
 	m.cost = m.counter("cost_usd_total", "Cost of calls whose model has a price.")
-	m.retries = m.counter("retries_total", "Requests to the API that were sent again.")
+	m.retries = m.counter("retries_total", "Attempts after the first of requests to the API.")
 	m.callTime = m.declare("call_seconds", "Time of calls, their waits included.", callBuckets)
 	m.apiTime = m.declare("api_seconds", "Time of the requests of a call to the API.", callBuckets)
 	m.waitTime = m.declare("rate_limit_wait_seconds",
@@ -124,7 +132,7 @@ func (m *metricSet) beginSeries() {
 	m.storeFailures.add(seriesOnly, "")
 	m.storeTime.addTime(seriesOnly, 0, "")
 	for tool := range m.profiles {
-		for _, outcome := range []string{server.OutcomeOK, server.OutcomeError} {
+		for _, outcome := range begunOutcomes {
 			m.addTimes(seriesOnly, server.CallEnd{
 				Call:    &call.Call{Tool: tool},
 				Outcome: outcome,
@@ -191,12 +199,7 @@ func (m *metricSet) observeStart(c *call.Call) {
 		return
 	}
 
-	for _, outcome := range []string{
-		server.OutcomeOK,
-		server.OutcomeError,
-		server.OutcomeCancelled,
-		server.OutcomeLimited,
-	} {
+	for _, outcome := range begunOutcomes {
 		m.countCall(seriesOnly, server.CallEnd{
 			Call:    c,
 			Outcome: outcome,
