@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -69,6 +71,9 @@ func (l *loader) defaultFolders(goos string) []string {
 	// https://github.com/langchain-ai/openwiki/issues/598 and
 	// https://github.com/modelcontextprotocol/servers/issues/52.
 	appData := l.environ["APPDATA"]
+	if text.IsUnreplaced(appData) {
+		appData = ""
+	}
 	profile := l.environ["USERPROFILE"]
 	if appData == "" && profile != "" {
 		appData = filepath.Join(profile, "AppData", "Roaming")
@@ -111,13 +116,31 @@ func ReadFile(path string) (string, error) {
 		problem = "larger than 1 MiB"
 	default:
 		data, err := io.ReadAll(f)
-		return string(data), err
+		return decodeUTF16(string(data)), err
 	}
 	return "", &fs.PathError{
 		Op:   "read",
 		Path: path,
 		Err:  errors.New(problem),
 	}
+}
+
+// decodeUTF16 returns data in UTF-8. If data begins with a byte order mark of UTF-16, it is in UTF-16,
+// which > and Out-File of Windows PowerShell write.
+func decodeUTF16(data string) string {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case strings.HasPrefix(data, "\xfe\xff"):
+		order = binary.BigEndian
+	case !strings.HasPrefix(data, "\xff\xfe"):
+		return data
+	}
+
+	var units []uint16
+	for b := []byte(data[2:]); len(b) > 1; b = b[2:] {
+		units = append(units, order.Uint16(b))
+	}
+	return string(utf16.Decode(units))
 }
 
 // applyYAML sets the keys of the YAML file with this content.
@@ -210,6 +233,10 @@ var yamlMessage = strings.NewReplacer("yaml: ", "", "unmarshal errors:\n  ", "")
 // the file.
 func (l *loader) besideFile(path string) string {
 	path = l.ExpandHome(path)
+	// On Windows a path such as \logs\x.log is not absolute: it is on the drive of the file.
+	if path != "" && os.IsPathSeparator(path[0]) && !filepath.IsAbs(path) {
+		return filepath.VolumeName(l.ExpandHome(l.File)) + path
+	}
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}

@@ -376,3 +376,19 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// Windows PowerShell writes files in UTF-16.
+func TestUTF16(t *testing.T) {
+	for name, data := range map[string]string{
+		"little endian": "\xff\xfes\x00k\x00\r\x00\n\x00",
+		"big endian":    "\xfe\xff\x00s\x00k",
+	} {
+		path := filepath.Join(t.TempDir(), "key")
+		err := os.WriteFile(path, []byte(data), 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := mustLoad(t, Flags{}, "OPENAI_API_KEY_FILE="+path)
+		compare.Equal(t, name, c.APIKey, "sk")
+	}
+}

@@ -97,10 +97,12 @@ func TestLocalTimezone(t *testing.T) {
 	compare.Equal(t, "warnings", warnings, []string{`TZ: "JST-9" is no IANA time zone, so policy.timezone takes UTC`})
 }
 
-// A client on Windows may not pass APPDATA on.
+// A client on Windows may not pass APPDATA on, or not replace a reference in it.
 func TestDefaultFolders(t *testing.T) {
-	folders := newLoader([]string{"USERPROFILE=u"}).defaultFolders("windows")
-	compare.Equal(t, "folder", filepath.ToSlash(folders[0]), "u/AppData/Roaming")
+	for _, appData := range []string{"", "APPDATA=${env:APPDATA}", "APPDATA=%APPDATA%"} {
+		folders := newLoader([]string{"USERPROFILE=u", appData}).defaultFolders("windows")
+		compare.Equal(t, appData, filepath.ToSlash(folders[0]), "u/AppData/Roaming")
+	}
 }
 
 // The API of --offline gets no headers of the configuration, which keeps them.

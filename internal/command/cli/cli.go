@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -314,11 +315,19 @@ func (a *app) reportError(ctx context.Context, err error) int {
 	return f.code
 }
 
+// closedOnWindows are the errors of Windows for a pipe without a reader. On other systems the same
+// numbers mean something else.
+var closedOnWindows = []syscall.Errno{
+	109, // ERROR_BROKEN_PIPE: the reader has closed the pipe while a write waited
+	232, // ERROR_NO_DATA: it had closed the pipe before
+	233, // ERROR_PIPE_NOT_CONNECTED: it was disconnected
+}
+
 // isClosed reports whether err means that stdout has no reader.
 func isClosed(err error) bool {
-	const windowsNoData = syscall.Errno(232) // ERROR_NO_DATA; other systems have no such error
-	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData) ||
-		errors.Is(err, stdio.ErrReaderGone)
+	number, ok := errors.AsType[syscall.Errno](err)
+	onWindows := runtime.GOOS == "windows" && ok && slices.Contains(closedOnWindows, number)
+	return errors.Is(err, syscall.EPIPE) || onWindows || errors.Is(err, stdio.ErrReaderGone)
 }
 
 // linePrefix is the prefix of lines for the user.
