@@ -77,6 +77,7 @@ var keyFlaws = []struct{ expr, flaw string }{
 	{`^$`, "it is empty"},
 	{`^YOUR_`, "it is the placeholder of the README"},
 	{`[\r\n]`, "it has several lines"},
+	{`^(export )?[A-Z][A-Z0-9_]*(KEY|TOKEN)=.`, "it begins with the name of a variable and ="},
 	{`^[$%{]`, "it is a reference to a variable, such as ${NAME}"},
 	{`\s`, "it has blanks, perhaps those of Bearer"},
 	{"[\"'`]", "it has quotes"},

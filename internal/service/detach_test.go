@@ -44,4 +44,6 @@ func TestKeyFlaw(t *testing.T) {
 	compare.Equal(t, "flaw", advisor.KeyFlaw(), "it is the placeholder of the README")
 	keys.setCurrent("sk-the-second-key-of-a-file\n")
 	compare.Equal(t, "flaw of another key", advisor.KeyFlaw(), "")
+	keys.setCurrent("export OPENAI_API_KEY=sk-a-line-of-a-shell")
+	compare.Equal(t, "flaw of a line", advisor.KeyFlaw(), "it begins with the name of a variable and =")
 }

@@ -95,8 +95,8 @@ func checkPrices(prices Prices) (problems []string) {
 			case !isNumber || !(0 <= usd && usd <= 1e6):
 				problem := describeValue(field{}, price[name]) + " is not a number in 0..1000000"
 				word, _ := price[name].(string)
-				_, err := strconv.ParseFloat(word, 64)
-				if err == nil {
+				n, err := strconv.ParseFloat(word, 64)
+				if err == nil && 0 <= n && n <= 1e6 {
 					problem += "; write it without quotes"
 				}
 				add("%s: %s: %s", model, name, problem)

@@ -49,7 +49,8 @@ func (l *loader) applyFile(given *string) error {
 			return nil
 		case given != nil || !IsMissing(err):
 			return fmt.Errorf("reading config: %w", err)
-		case isLink(path): // with the defaults, questions could go to another server
+		case isLink(path), isLink(filepath.Dir(path)):
+			// With the defaults, questions could go to another server.
 			return fmt.Errorf("reading config: %s is a link to a file that does not exist", path)
 		}
 	}
@@ -191,7 +192,7 @@ func explainYAML(data string, err error) (line int, problem string) {
 	switch {
 	case readerProblem().MatchString(m[2]) && unreadable >= 0:
 		return lineAt(unreadable), m[2] + " (save the file as UTF-8, without control characters)"
-	case blank != nil: // the likely cause; the error names one of the next lines
+	case blank != nil && lineAt(blank[0]) <= max(line, 1): // the likely cause of an error behind it
 		return lineAt(blank[0]), missingBlankProblem + hint
 	}
 	return max(line, 1), m[2] + hint

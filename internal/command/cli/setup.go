@@ -393,7 +393,11 @@ func (a *app) shellVariables(via string, cfg *config.Config) map[string]string {
 // cache.
 var goRunPath = text.LazyRegexp(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
 
-// installedPath returns the full path of this program. It is an error for a program of go run.
+// npxPath matches paths of programs in the cache of npx. Another version has another path, and the
+// remedy for errors of npx is to delete its cache.
+var npxPath = text.LazyRegexp(`[/\\]_npx[/\\][^/\\]+[/\\]node_modules[/\\]`)
+
+// installedPath returns the full path of this program. It is an error for a program of go run, or of npx.
 func installedPath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -404,6 +408,14 @@ func installedPath() (string, error) {
 			exitFailed,
 			"go run builds a temporary program, which a client cannot start later",
 			"run go install ./cmd/openai-responses-mcp, then ~/go/bin/openai-responses-mcp setup",
+		}
+	}
+
+	if npxPath().MatchString(self) {
+		return "", &failure{
+			exitFailed,
+			"npx has this program in its cache, which may be emptied",
+			"run npm install -g " + version.Name + "@" + version.Version + ", then " + version.Name + " setup",
 		}
 	}
 

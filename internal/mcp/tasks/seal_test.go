@@ -45,7 +45,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("opened %t, %+v, want %+v", ok, got, task)
 	}
 
-	// While a new version is rolled out, its processes open the ids of the old one.
+	// Later versions open an id of this one, here without excluded domains.
 	const old = "fYyEps3uuDzq100R-8zaejE6ANTfAb4LNGtH0S_PMGt6yea1R1XidCHA45gsx4w4C7W5_WC1" +
 		"BGLsdg"
 	want := task

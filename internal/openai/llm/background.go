@@ -220,7 +220,7 @@ func (cl *Client) getCancelled(
 ) (*call.Response, *call.APIError) {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
-	return cl.getOnce(ctx, cl.newAccumulator(c, b), asObject) // logs an error
+	return cl.get(ctx, cl.newAccumulator(c, b), asObject) // logs an error
 }
 
 // cancelAndRead cancels a background response. It returns the response if the HTTP response to the
@@ -368,26 +368,34 @@ func canWait(ctx context.Context, retryAfter time.Duration) bool {
 // event. If the response has failed, getOrConfirmLost returns both the response and its error. The
 // response counts as lost only if a second GET does not find it either: the API may not see a new
 // response at once, and a proxy may have restarted.
-//
-// If the API refuses include, getOrConfirmLost repeats the GET without it, and so do later calls:
-// some servers take it in requests alone (https://github.com/praxis-proxy/ai/pull/687).
 func (cl *Client) getOrConfirmLost(
+	ctx context.Context, acc *accumulator, form getForm,
+) (*call.Response, *call.APIError) {
+	r, failure := cl.get(ctx, acc, form)
+	if failure == nil || !failure.ResponseLost {
+		return r, failure
+	}
+	_ = sleep(ctx, lostWait)          // if ctx has ended, the GET fails at once
+	return cl.get(ctx, acc, asObject) // no stream is needed to see whether the response exists
+}
+
+// get makes a GET as getOnce does, for getOrConfirmLost, or for the usage after a cancellation. If
+// the API refuses include, get makes another GET without it, and so do later GETs of acc: some
+// servers take include in requests alone (https://github.com/praxis-proxy/ai/pull/687).
+func (cl *Client) get(
 	ctx context.Context, acc *accumulator, form getForm,
 ) (*call.Response, *call.APIError) {
 	r, failure := cl.getOnce(ctx, acc, form)
 	include := acc.background.include
-	if form == asObject && r == nil && len(include) > 0 && refusesInclude(failure) {
-		acc.background.include = nil
-		r, failure = cl.getOnce(ctx, acc, form)
-		if r == nil { // not because of include
-			acc.background.include = include
-		}
-	}
-	if failure == nil || !failure.ResponseLost {
+	if form == asStream || r != nil || len(include) == 0 || !refusesInclude(failure) {
 		return r, failure
 	}
-	_ = sleep(ctx, lostWait)              // if ctx has ended, the GET fails at once
-	return cl.getOnce(ctx, acc, asObject) // no stream is needed to see whether the response exists
+	acc.background.include = nil
+	r, failure = cl.getOnce(ctx, acc, form)
+	if r == nil && !failure.ResponseLost { // the refusal may have had another reason
+		acc.background.include = include
+	}
+	return r, failure
 }
 
 // refusesInclude reports whether a 400 may be about include: some servers name no parameter.
@@ -396,8 +404,7 @@ func refusesInclude(failure *call.APIError) bool {
 		(failure.Param == "" || strings.HasPrefix(failure.Param, "include"))
 }
 
-// getOnce makes one GET of the response of acc: for getOrConfirmLost, or for the usage after a
-// cancellation. If the response has failed, getOnce returns both the response and its error. If the
+// getOnce makes one GET of the response of acc. If the response has failed, getOnce returns both the response and its error. If the
 // GET does not find the response, the error has ResponseLost set.
 func (cl *Client) getOnce(
 	parent context.Context,

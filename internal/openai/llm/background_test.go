@@ -569,15 +569,21 @@ func TestRefusedInclude(t *testing.T) {
 	api.wantRequests(t, 2)
 
 	begun := answer(200, `{"id":"resp_1","status":"queued","background":true}`)
-	for want, steps := range map[string][]step{
-		"completed: Yes.": {begun, refuse, withoutInclude},
-		"parameter: No.":  slices.Insert(slices.Repeat([]step{refuse}, 50), 0, begun),
+	lost := answer(404, `{"error":{"message":"Not found."}}`)
+	for name, tt := range map[string]struct {
+		steps []step
+		want  string
+	}{
+		"refused":           {[]step{refuse, withoutInclude}, "completed: Yes."},
+		"lost":              {[]step{refuse, lost, lost, succeed}, "completed: Yes."},
+		"refused for ever":  {slices.Repeat([]step{refuse}, 50), "parameter: No."},
+		"at the time limit": {[]step{silent, answer(400, ""), refuse, withoutInclude}, "completed: Yes."},
 	} {
-		bubble(t, want, func(t *testing.T) {
+		bubble(t, name, func(t *testing.T) {
 			cancelled = false
-			cl, _ := newClient(3, steps...)
+			cl, _ := newClient(3, slices.Insert(tt.steps, 0, begun)...)
 			r, err := cl.Create(within(t, 4*time.Second), &call.Call{}, backgroundQuestion())
-			wantEqual(t, "outcome", meaning(t, r, err), want)
+			wantEqual(t, "outcome", meaning(t, r, err), tt.want)
 			wantEqual(t, "cancelled", cancelled, err != nil)
 		})
 	}

@@ -37,8 +37,9 @@ var wordMarker = text.LazyRegexp(
 		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?|` +
 		linkStart + `([^\x{E200}-\x{E202}\n]+)\x{E202}([^\x{E200}-\x{E202}\n]*)\x{E201})`)
 
-// wordMarkerStart matches the start of a wordMarker, which ends before the next start. A marker
-// without a bound could be followed from each start to the end of the text, in quadratic time.
+// wordMarkerStart matches the start of a wordMarker, which ends before the next start; that of a link
+// ends before the next U+E200, as its words may have the start of a name. A marker without a bound
+// could be followed from each start to the end of the text, in quadratic time.
 var wordMarkerStart = text.LazyRegexp(entityStart + `"|` + linkStart)
 
 // Parts of wordMarker; jsonText matches a text in JSON.
@@ -57,9 +58,13 @@ func unwrapWords(s string) string {
 	starts := wordMarkerStart().FindAllStringIndex(s, -1)
 	starts = append(starts, []int{len(s)}) // where the last marker ends, at most
 	for i, next := range starts[1:] {
-		start := starts[i][0]
-		m := wordMarker().FindStringSubmatch(s[start:next[0]])
-		if m == nil || codeParts.endAt(start) >= 0 {
+		start, end := starts[i][0], next[0]
+		afterLinkStart, isLink := strings.CutPrefix(s[start:], "\ue200url")
+		if nextMark := strings.Index(afterLinkStart, "\ue200"); isLink && nextMark >= 0 {
+			end = start + len("\ue200url") + nextMark
+		}
+		m := wordMarker().FindStringSubmatch(s[start:end])
+		if m == nil || start < written || codeParts.endAt(start) >= 0 {
 			continue
 		}
 

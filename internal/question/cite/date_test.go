@@ -50,3 +50,18 @@ func BenchmarkCitations(b *testing.B) {
 		NewDocument(text).Citations(list, 3, today, today)
 	}
 }
+
+// The name of a month in two languages is the same month: no text says which language it is in.
+func TestMonthNames(t *testing.T) {
+	numbers := map[string]int{}
+	for _, row := range rows(monthsTable) {
+		for i, names := range row[1:] {
+			for name := range strings.FieldsSeq(strings.ToLower(names)) {
+				if n, known := numbers[name]; known && n != i+1 {
+					t.Errorf("%s: %s is month %d, and %d of another row: leave it out", row[0], name, i+1, n)
+				}
+				numbers[name] = i + 1
+			}
+		}
+	}
+}

@@ -45,7 +45,7 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 
 	// settleTime is how long the requests of cancelled calls may take to end. If a use of the store
-	// takes nearly 500 ms, 256 calls take 2 s to settle, as 64 run at once.
+	// takes nearly 500 ms, 256 calls take 2 s to settle, as 64 run at once. Some calls use it twice.
 	settleTime = 3 * time.Second
 )
 
