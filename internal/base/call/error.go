@@ -25,7 +25,7 @@ type APIError struct {
 	Err          error         // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
 	NoRetry bool // not retried, although errors of its Kind are
-	OfGET   bool // of a GET for a background response: it refuses no parameter of the request
+	OfGET   bool // of a GET for a background response: of the request it refuses background at most
 
 	// MaybeThisCall: the error may concern this call alone. So llm does not count it as a refusal
 	// of the key. If it refuses a parameter that the question mentions, llm does not remember the

@@ -220,9 +220,9 @@ var (
 	readerProblem = text.LazyRegexp(`UTF-8|^control characters`)
 )
 
-// missingBlank matches the line of a key without a blank after its colon. The line has no other
-// key, but perhaps a comment.
-var missingBlank = text.LazyRegexp(`(?m)^ *[a-z_]+:[^\s:/]([^:\n]|:\S)*( #.*)?$`)
+// missingBlank matches the line of a key without a blank after its colon. Unless a mapping or a list
+// follows, the line has no other key, but perhaps a comment.
+var missingBlank = text.LazyRegexp(`(?m)^ *[a-z_]+:([{[].*|[^\s:/]([^:\n]|:\S)*( #.*)?)$`)
 
 // missingBlankProblem is the problem of such a line.
 const missingBlankProblem = "a blank follows the colon of a key"

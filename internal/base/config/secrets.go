@@ -194,8 +194,8 @@ func (l *loader) warnUnsent() {
 	for name, value := range l.SentHeaders {
 		header.Set(name, value)
 	}
-	hasAuthorization := header.Get("Authorization") != "" || header.Get("api-key") == ""
-	if u.User != nil && hasAuthorization {
+	sendsKey := l.APIKey != "" && header.Get("api-key") == ""
+	if u.User != nil && (sendsKey || header.Get("Authorization") != "") {
 		l.warn(l.origins[baseURL], baseURL, "its user and password are not sent; "+
 			"send them with openai.headers: { Authorization: 'Basic ${NAME}' }")
 	}

@@ -49,8 +49,11 @@ type background struct {
 	givenOut  bool     // a client has the id, see Get
 	model     string   // the model of the request
 	include   []string // the include of the request, sent with each GET, too
-	id        string   // "" until the API names the response as one in the background
-	goesOn    bool     // the call has ended, and the response was not cancelled
+
+	includeTried bool // a GET without include was made, see Client.get
+
+	id     string // "" until the API names the response as one in the background
+	goesOn bool   // the call has ended, and the response was not cancelled
 
 	// nextSequence is the sequence number that follows those of all events so far. If a server sends
 	// no numbers, a resumed stream brings nothing new, and follow polls.
@@ -387,10 +390,12 @@ func (cl *Client) get(
 ) (*call.Response, *call.APIError) {
 	r, failure := cl.getOnce(ctx, acc, form)
 	include := acc.background.include
-	if form == asStream || r != nil || len(include) == 0 || !refusesInclude(failure) {
+	mayBeInclude := len(include) > 0 && !acc.background.includeTried
+	if form == asStream || r != nil || !mayBeInclude || !refusesInclude(failure) {
 		return r, failure
 	}
 	acc.background.include = nil
+	acc.background.includeTried = true
 	r, failure = cl.getOnce(ctx, acc, form)
 	if r == nil && !failure.ResponseLost { // the refusal may have had another reason
 		acc.background.include = include
@@ -404,8 +409,9 @@ func refusesInclude(failure *call.APIError) bool {
 		(failure.Param == "" || strings.HasPrefix(failure.Param, "include"))
 }
 
-// getOnce makes one GET of the response of acc. If the response has failed, getOnce returns both the response and its error. If the
-// GET does not find the response, the error has ResponseLost set.
+// getOnce makes one GET of the response of acc. If the response has failed, getOnce returns both
+// the response and its error. If the GET does not find the response, the error has ResponseLost
+// set.
 func (cl *Client) getOnce(
 	parent context.Context,
 	acc *accumulator,

@@ -589,6 +589,24 @@ func TestRefusedInclude(t *testing.T) {
 	}
 }
 
+// If GETs say until the time limit that the model has no background, the request is made again in
+// the foreground.
+func TestBackgroundRefusedByGET(t *testing.T) {
+	refuse := answer(400, `{"error":{"message":"No.","param":"background"}}`)
+	steps := slices.Repeat([]step{func(req *http.Request) (*http.Response, error) {
+		if req.Method == http.MethodPost && !strings.HasSuffix(req.URL.Path, "/cancel") {
+			return succeed(req)
+		}
+		return refuse(req)
+	}}, 50)
+	bubble(t, "", func(t *testing.T) {
+		begun := answer(200, `{"id":"resp_1","status":"queued","background":true}`)
+		cl, _ := newClient(3, slices.Insert(steps, 0, begun)...)
+		r, err := cl.Create(within(t, 4*time.Second), &call.Call{}, backgroundQuestion())
+		wantEqual(t, "outcome", meaning(t, r, err), "completed: Yes.")
+	})
+}
+
 // A cancellation is repeated once after a temporary failure. After a 400 the response has ended.
 func TestCancel(t *testing.T) {
 	for want, steps := range map[string][]step{

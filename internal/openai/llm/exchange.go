@@ -283,10 +283,11 @@ func (x *exchange) prepareRepeat(failure *call.APIError) bool {
 		}
 		return false
 	}
-	if failure.OfGET {
+	name := x.params.refusedName(failure) // "" removes nothing
+	if failure.OfGET && name != "background" {
 		return false
 	}
-	return x.removeRefused(x.params.refusedName(failure), failure) // the name "" removes nothing
+	return x.removeRefused(name, failure)
 }
 
 // decideRetry returns how long the call sleeps before another attempt, or the error that ends the

@@ -59,12 +59,15 @@ func unwrapWords(s string) string {
 	starts = append(starts, []int{len(s)}) // where the last marker ends, at most
 	for i, next := range starts[1:] {
 		start, end := starts[i][0], next[0]
-		afterLinkStart, isLink := strings.CutPrefix(s[start:], "\ue200url")
-		if nextMark := strings.Index(afterLinkStart, "\ue200"); isLink && nextMark >= 0 {
-			end = start + len("\ue200url") + nextMark
+		if start < written { // in the words of a link
+			continue
+		}
+		if afterMark, isLink := strings.CutPrefix(s[start:], "\ue200url"); isLink {
+			words, _, _ := strings.Cut(afterMark, "\ue200")
+			end = start + len("\ue200url") + len(words)
 		}
 		m := wordMarker().FindStringSubmatch(s[start:end])
-		if m == nil || start < written || codeParts.endAt(start) >= 0 {
+		if m == nil || codeParts.endAt(start) >= 0 {
 			continue
 		}
 

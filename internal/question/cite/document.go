@@ -283,7 +283,7 @@ func LinkedPages(body string, cut bool) []Citation {
 		body = lastURL().ReplaceAllString(body, "")
 	}
 	body = codeIn(body).removeFrom(body)
-	body = htmlImage().ReplaceAllString(body, "")
+	body = htmlImage().ReplaceAllString(body, " ") // a "!" before it begins no image
 	body = markdownImage().ReplaceAllString(body, "")
 
 	pages := NewDocument(body).ListPages()

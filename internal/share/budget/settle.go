@@ -25,8 +25,9 @@ import (
 //	                           back.
 //	the store has not taken    The first of Settle and SettleResponse takes the call with the
 //	the call at its start      20,000. If its process stops before the end, SettleResponse does.
-//	another one has other      SettleResponse changes no bucket: the 60,000 count. Otherwise it
-//	limits or prices           would give back what is not reserved, but used by other calls.
+//	another one has other      SettleResponse gives nothing back: the 60,000 count, or what is used if
+//	limits or prices           that is more. It could give back what is not reserved, but used by
+//	                           other calls.
 type End struct {
 	NotCounted bool // the call does not count for the quota of calls
 
@@ -186,7 +187,8 @@ func (t *Taken) correctionsByBucket(cc callChange) []bucketChange {
 //
 //	0                    it takes the whole call
 //	that of this Budget  it adds the difference between what is used and what is reserved
-//	another one          nothing: the other process has other limits or prices (see End)
+//	another one          it gives nothing back: the other process has other limits or prices (see
+//	                     End)
 //
 // The store remembers the response for two days. observes tells whether the caller observes the
 // end:
@@ -212,6 +214,10 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 		correction.use[unitCalls] = 1
 	case b.reservationHash(c.Tool, buckets):
 		correction.use = use.plus(b.reservation(c.Tool).times(-1))
+	default:
+		for u, n := range use.plus(b.reservation(c.Tool).times(-1)) {
+			correction.use[u] = max(n, 0)
+		}
 	}
 	end := storeChange{
 		marks:   []mark{endMark(responseID)},
