@@ -126,8 +126,8 @@ func ReadFile(path string) (string, error) {
 	}
 }
 
-// decodeUTF16 returns data in UTF-8. If data begins with a byte order mark of UTF-16, it is in UTF-16,
-// which > and Out-File of Windows PowerShell write.
+// decodeUTF16 returns data in UTF-8. Data that begins with a byte order mark of UTF-16 is in UTF-16,
+// as > and Out-File of Windows PowerShell write it.
 func decodeUTF16(data string) string {
 	var order binary.ByteOrder = binary.LittleEndian
 	switch {
@@ -220,8 +220,8 @@ var (
 	readerProblem = text.LazyRegexp(`UTF-8|^control characters`)
 )
 
-// missingBlank matches the line of a key without a blank after its colon. Unless a mapping or a list
-// follows, the line has no other key, but perhaps a comment.
+// missingBlank matches the line of a key without a blank after its colon. Unless a mapping or a
+// list follows, the line has no other key, but perhaps a comment.
 var missingBlank = text.LazyRegexp(`(?m)^ *[a-z_]+:([{[].*|[^\s:/]([^:\n]|:\S)*( #.*)?)$`)
 
 // missingBlankProblem is the problem of such a line.

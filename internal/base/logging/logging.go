@@ -226,7 +226,8 @@ type queue struct {
 func newQueue(w io.Writer, asJSON bool) (q *queue, closeQueue func()) {
 	dropped := "... %d lines dropped: stderr was not read, or is full\n"
 	if asJSON {
-		dropped = `{"level":"WARN","msg":"lines dropped: stderr was not read, or is full","lines":%d}` + "\n"
+		dropped = `{"level":"WARN",` +
+			`"msg":"lines dropped: stderr was not read, or is full","lines":%d}` + "\n"
 	}
 	q = &queue{lines: make(chan []byte, queueLines)}
 	done := make(chan struct{})

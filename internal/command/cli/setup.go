@@ -397,7 +397,8 @@ var goRunPath = text.LazyRegexp(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}
 // remedy for errors of npx is to delete its cache.
 var npxPath = text.LazyRegexp(`[/\\]_npx[/\\][^/\\]+[/\\]node_modules[/\\]`)
 
-// installedPath returns the full path of this program. It is an error for a program of go run, or of npx.
+// installedPath returns the full path of this program. It is an error for a program of go run, or
+// of npx.
 func installedPath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -415,7 +416,7 @@ func installedPath() (string, error) {
 		return "", &failure{
 			exitFailed,
 			"npx has this program in its cache, which may be emptied",
-			"run npm install -g " + version.Name + "@" + version.Version + ", then " + version.Name + " setup",
+			fmt.Sprintf("run npm install -g %[1]s@%[2]s, then %[1]s setup", version.Name, version.Version),
 		}
 	}
 

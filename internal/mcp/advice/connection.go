@@ -22,13 +22,13 @@ const wsaRefused = syscall.Errno(10061)
 // contains no text of the error.
 func ConnectionCause(err error) string {
 	op, ok := errors.AsType[*net.OpError](err)
-	timed, mayTimeOut := errors.AsType[net.Error](err) // also of a TLS handshake, which is no OpError
+	timed, mayTimeOut := errors.AsType[net.Error](err) // a TLS handshake that times out is no OpError
 
 	switch {
 	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // errors of DNS have only the text
 		return "descriptors"
 	case ok && op.Op == "proxyconnect",
-		!ok && errors.Is(err, context.DeadlineExceeded), // net/http waits a minute for the answer to CONNECT
+		!ok && errors.Is(err, context.DeadlineExceeded), // no answer to CONNECT for a minute
 		errors.As(err, new(call.TunnelError)):
 		return "proxy"
 	case errors.As(err, new(*net.DNSError)):

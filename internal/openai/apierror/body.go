@@ -103,8 +103,9 @@ func bodyWait(fields gjson.Result) time.Duration {
 	setString(&delay, fields, "details.#.retryDelay|0") // Gemini
 	setString(&delay, fields, "resets_in_seconds")      // Codex: https://github.com/router-for-me/CLIProxyAPI/issues/1666
 	headers := fields.Get("metadata.headers")
-	return max(headerWait(delay, time.Second), unixReset(
-		headers.Get("X-RateLimit-Remaining").String(), headers.Get("X-RateLimit-Reset").String(), time.Now()))
+	remaining := headers.Get("X-RateLimit-Remaining").String()
+	reset := headers.Get("X-RateLimit-Reset").String()
+	return max(headerWait(delay, time.Second), unixReset(remaining, reset, time.Now()))
 }
 
 // setString sets dst to the value at a path of doc, unless that is empty, or "None", which LiteLLM

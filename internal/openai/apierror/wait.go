@@ -24,8 +24,8 @@ func retryAfterHeaders(h http.Header) time.Duration {
 		headerWait(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond))
 }
 
-// serverTime returns the time of the server when it answered: the clock of this machine may be wrong,
-// as after the pause of a virtual machine.
+// serverTime returns the time of the server when it answered: the clock of this machine may be
+// wrong, as after the pause of a virtual machine.
 func serverTime(h http.Header) time.Time {
 	t, err := http.ParseTime(h.Get("Date"))
 	if err != nil {

@@ -204,7 +204,8 @@ var namedInWords = []struct{ name, words string }{
 }
 
 // refusedName returns the name of the parameter that a 400 refuses, if the answer can do without
-// the parameter, else "". Some servers that refuse background name store. safety_identifier may be left out only if the server does not know the parameter.
+// the parameter, else "". Some servers that refuse background name store. safety_identifier may be
+// left out only if the server does not know the parameter.
 func (p params) refusedName(e *call.APIError) string {
 	if e.Status != http.StatusBadRequest {
 		return ""

@@ -37,9 +37,9 @@ var wordMarker = text.LazyRegexp(
 		`(?:` + jsonText + `|[^"\]\n])*\]\x{E201}?|` +
 		linkStart + `([^\x{E200}-\x{E202}\n]+)\x{E202}([^\x{E200}-\x{E202}\n]*)\x{E201})`)
 
-// wordMarkerStart matches the start of a wordMarker, which ends before the next start; that of a link
-// ends before the next U+E200, as its words may have the start of a name. A marker without a bound
-// could be followed from each start to the end of the text, in quadratic time.
+// wordMarkerStart matches the start of a wordMarker. A name ends before the next start, and a link,
+// whose words may have the start of a name, before the next U+E200. A marker without a bound could
+// be followed from each start to the end of the text, in quadratic time.
 var wordMarkerStart = text.LazyRegexp(entityStart + `"|` + linkStart)
 
 // Parts of wordMarker; jsonText matches a text in JSON.

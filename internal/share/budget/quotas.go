@@ -148,8 +148,8 @@ const MaxLimit = 1e15 - 1
 // MaxUSD is the highest limit in USD.
 const MaxUSD = 1e6
 
-// millionths returns an amount of USD in millionths, rounded. If a faulty server makes the amount too
-// large, it becomes a quarter of the largest int64, so that sums do not overflow.
+// millionths returns an amount of USD in millionths, rounded, and 1<<61 at most: sums of what a
+// faulty server reports do not overflow.
 func millionths(usd float64) int64 { return int64(min(math.Round(usd*1e6), 1<<61)) }
 
 // amount is how much calls take of each unit.
