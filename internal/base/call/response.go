@@ -36,7 +36,7 @@ type Response struct {
 			Type    string
 			Content []Source
 		} `json:"web_search_results"`
-	} `json:"provider_specific_fields"` // for Searches
+	} `json:"provider_specific_fields"` // for Items
 
 	Failure *APIError `json:"-"` // from Get: why it failed or was cancelled; nil: neither
 
@@ -49,15 +49,11 @@ func (r *Response) IsRunning() bool {
 	return r.Status == "queued" || r.Status == "in_progress"
 }
 
-// Searches returns the searches of the response as items. Streams of LiteLLM have Claude's searches
-// beside the output
+// Items returns the items of the output, and the searches that are beside it: streams of LiteLLM
+// have Claude's searches there
 // (https://github.com/BerriAI/litellm/blob/main/litellm/llms/anthropic/chat/handler.py).
-func (r *Response) Searches() (list []Item) {
-	for _, item := range r.Output {
-		if item.IsSearch() {
-			list = append(list, item)
-		}
-	}
+func (r *Response) Items() []Item {
+	list := slices.Clip(r.Output) // append copies it
 	for _, result := range r.ProviderFields.SearchResults {
 		if result.Type == "web_search_tool_result" && len(result.Content) > 0 {
 			search := Item{Type: "web_search_call", Status: "completed"}

@@ -33,6 +33,10 @@ func check(f field) (problems []string) {
 		}
 		if strings.HasSuffix(f.key, "search.extra") { // perhaps of a profile
 			problems = append(problems, checkFilters(v["filters"])...)
+			typ, hasType := v["type"]
+			if word, _ := typ.(string); hasType && word == "" {
+				problems = append(problems, "type is not a text")
+			}
 		}
 	case []string:
 		for _, host := range v {

@@ -49,9 +49,9 @@ func (l *loader) applyFile(given *string) error {
 			return nil
 		case given != nil || !IsMissing(err):
 			return fmt.Errorf("reading config: %w", err)
-		case isLink(path), isLink(filepath.Dir(path)):
+		case isBrokenLink(path), isBrokenLink(filepath.Dir(path)):
 			// With the defaults, questions could go to another server.
-			return fmt.Errorf("reading config: %s is a link to a file that does not exist", path)
+			return fmt.Errorf("reading config: %s is, or is in, a link whose target does not exist", path)
 		}
 	}
 	return nil
@@ -88,10 +88,14 @@ func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// isLink reports whether there is a symbolic link at path, also one whose target is missing.
-func isLink(path string) bool {
+// isBrokenLink reports whether there is a symbolic link at path whose target is missing.
+func isBrokenLink(path string) bool {
 	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&fs.ModeSymlink != 0
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return false
+	}
+	_, err = os.Stat(path)
+	return err != nil && IsMissing(err)
 }
 
 // ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no

@@ -234,18 +234,22 @@ func newQueue(w io.Writer, asJSON bool) (q *queue, closeQueue func()) {
 	go func() {
 		defer close(done)
 		isCut := false // a full disk has cut the last line
-		for line := <-q.lines; line != nil; line = <-q.lines {
+		write := func(line []byte) error {
 			if isCut {
 				line = slices.Insert(line, 0, '\n')
 			}
 			n, err := w.Write(line)
 			isCut = n > 0 && line[n-1] != '\n' || isCut && n == 0
-			if err != nil {
+			return err
+		}
+		for line := <-q.lines; line != nil; line = <-q.lines {
+			if write(line) != nil {
 				q.dropped.Add(1)
 				continue
 			}
-			if n := q.dropped.Swap(0); n > 0 {
-				fmt.Fprintf(w, dropped, n)
+			n := q.dropped.Swap(0)
+			if n > 0 && write(fmt.Appendf(nil, dropped, n)) != nil {
+				q.dropped.Add(n)
 			}
 		}
 	}()

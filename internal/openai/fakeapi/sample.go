@@ -62,7 +62,7 @@ var aboutNews = text.LazyRegexp(
 // chooseSample returns "search" for a question about what changes from day to day, if the request
 // offers a search, and otherwise "ok".
 func chooseSample(request gjson.Result) string {
-	canSearch := request.Get(`tools.#(type=="web_search")`).Exists()
+	canSearch := request.Get(`tools.#(type!="function")`).Exists() // search.extra may have another type
 	if canSearch && aboutNews().MatchString(question(request)) {
 		return "search"
 	}

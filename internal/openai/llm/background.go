@@ -50,7 +50,7 @@ type background struct {
 	model     string   // the model of the request
 	include   []string // the include of the request, sent with each GET, too
 
-	includeTried bool // a GET without include was made, see Client.get
+	keepsInclude bool // a GET without include was refused, too: see Client.get
 
 	id     string // "" until the API names the response as one in the background
 	goesOn bool   // the call has ended, and the response was not cancelled
@@ -281,7 +281,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, streamErr error
 		}
 
 		// No time is left for another GET. The request is not made again either, because nothing is
-		// known of its response.
+		// known of its response, unless the GETs refuse background.
 		if failure != nil && !isInTime(ctx, wait) {
 			final := *failure
 			final.NoRetry = true
@@ -390,15 +390,15 @@ func (cl *Client) get(
 ) (*call.Response, *call.APIError) {
 	r, failure := cl.getOnce(ctx, acc, form)
 	include := acc.background.include
-	mayBeInclude := len(include) > 0 && !acc.background.includeTried
+	mayBeInclude := len(include) > 0 && !acc.background.keepsInclude
 	if form == asStream || r != nil || !mayBeInclude || !refusesInclude(failure) {
 		return r, failure
 	}
 	acc.background.include = nil
-	acc.background.includeTried = true
 	r, failure = cl.getOnce(ctx, acc, form)
 	if r == nil && !failure.ResponseLost { // the refusal may have had another reason
 		acc.background.include = include
+		acc.background.keepsInclude = refusesInclude(failure)
 	}
 	return r, failure
 }

@@ -569,6 +569,12 @@ func TestRefusedInclude(t *testing.T) {
 	api.wantRequests(t, 2)
 
 	begun := answer(200, `{"id":"resp_1","status":"queued","background":true}`)
+	strict := func(req *http.Request) (*http.Response, error) {
+		if req.URL.Query().Has("include[]") {
+			return refuse(req)
+		}
+		return succeed(req)
+	}
 	lost := answer(404, `{"error":{"message":"Not found."}}`)
 	for name, tt := range map[string]struct {
 		steps []step
@@ -576,6 +582,7 @@ func TestRefusedInclude(t *testing.T) {
 	}{
 		"refused":           {[]step{refuse, withoutInclude}, "completed: Yes."},
 		"lost":              {[]step{refuse, lost, lost, succeed}, "completed: Yes."},
+		"after a failure":   {[]step{refuse, answer(503, ""), strict, strict}, "completed: Yes."},
 		"refused for ever":  {slices.Repeat([]step{refuse}, 50), "parameter: No."},
 		"at the time limit": {[]step{silent, answer(400, ""), refuse, withoutInclude}, "completed: Yes."},
 	} {

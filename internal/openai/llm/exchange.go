@@ -283,8 +283,9 @@ func (x *exchange) prepareRepeat(failure *call.APIError) bool {
 		}
 		return false
 	}
-	name := x.params.refusedName(failure) // "" removes nothing
-	if failure.OfGET && name != "background" {
+	name := x.params.refusedName(failure)                            // "" removes nothing
+	refusesBackground := name == "background" && failure.Param != "" // not only in its words
+	if failure.OfGET && !refusesBackground {
 		return false
 	}
 	return x.removeRefused(name, failure)

@@ -66,9 +66,10 @@ func countSearches(r *call.Response) int {
 		return int(min(*r.Usage.ReportedSearches, maxSearches))
 	}
 	n := 0
-	for _, search := range r.Searches() {
-		mayBeQuery := search.Action.Type == "" && search.Status != "incomplete"
-		if search.Action.Type == "search" || mayBeQuery {
+	for _, item := range r.Items() {
+		mayBeQuery := item.Action.Type == "" && item.Status != "incomplete"
+		isQuery := item.Action.Type == "search" || mayBeQuery
+		if item.IsSearch() && isQuery {
 			n++
 		}
 	}
@@ -93,7 +94,7 @@ func (j rawJSON) json() []byte {
 // checkResponse returns why r is not an answer, or nil. It returns nil for an incomplete response,
 // too, which may lack an answer. If the server has left out the status, checkResponse sets it.
 func checkResponse(r *call.Response, from rawJSON, c *call.Call) error {
-	if countElements(r.Output...) > maxElements {
+	if countElements(r.Items()...) > maxElements {
 		return call.TooLargeError(tooManyElements)
 	}
 

@@ -87,7 +87,7 @@ func (c *content) addMessage(message content) {
 func (f *findings) addResponse(response *call.Response) {
 	var all, withoutCommentary, final content
 
-	for _, item := range response.Output {
+	for _, item := range response.Items() {
 		if item.Type == "message" {
 			message := contentOf(item)
 			all.addMessage(message)
@@ -98,9 +98,10 @@ func (f *findings) addResponse(response *call.Response) {
 				final.addMessage(message)
 			}
 		}
-	}
-	for _, search := range response.Searches() {
-		f.addSearch(search)
+
+		if item.IsSearch() {
+			f.addSearch(item)
+		}
 	}
 
 	f.allCitations = append(f.allCitations, all.citations...)

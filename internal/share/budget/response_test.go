@@ -286,6 +286,23 @@ func TestSettleResponse(t *testing.T) {
 	}
 }
 
+// If the reader has other limits, tokens beyond what is reserved count.
+func TestSettleResponseOfOtherLimits(t *testing.T) {
+	server := redistest.New(t)
+	own := idleReplica(t, "redis://"+server.Address, ofResponses)
+	reader := idleReplica(t, "redis://"+server.Address, ofResponses)
+	reader.SetPersonLimits(PersonLimits{alice.ID: {"calls_per_hour": 0}})
+	c := &call.Call{Tool: "answer_detailed", Person: alice}
+	taken, _ := takeCall(own.Budget, c)
+	taken.Settle(&call.Call{Used: call.Used{UnreportedRequests: 1, UnreportedBegun: 1}}, End{GoesOn: true})
+
+	ended := reading(900_000)
+	ended.Reservation = c.Reservation
+	compare.Equal(t, "observes", reader.SettleResponse(ended, "resp_1"), true)
+	thousands := math.Round(stored(t, server, own.Budget, unitTokens) / 1000)
+	compare.Equal(t, "thousand tokens", thousands, 900)
+}
+
 // Without a store, and without a limit, when the store is not asked, only the process that runs a
 // call settles it.
 func TestSettleResponseAlone(t *testing.T) {

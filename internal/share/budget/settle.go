@@ -25,9 +25,9 @@ import (
 //	                           back.
 //	the store has not taken    The first of Settle and SettleResponse takes the call with the
 //	the call at its start      20,000. If its process stops before the end, SettleResponse does.
-//	another one has other      SettleResponse gives nothing back: the 60,000 count, or what is used if
-//	limits or prices           that is more. It could give back what is not reserved, but used by
-//	                           other calls.
+//	another one has other      SettleResponse gives nothing back: the 60,000 count, or the tokens that
+//	limits or prices           are used if these are more. It could give back what is not reserved,
+//	                           but used by other calls.
 type End struct {
 	NotCounted bool // the call does not count for the quota of calls
 
@@ -214,10 +214,8 @@ func (b *Budget) SettleResponse(c *call.Call, responseID string) (observes bool)
 		correction.use[unitCalls] = 1
 	case b.reservationHash(c.Tool, buckets):
 		correction.use = use.plus(b.reservation(c.Tool).times(-1))
-	default:
-		for u, n := range use.plus(b.reservation(c.Tool).times(-1)) {
-			correction.use[u] = max(n, 0)
-		}
+	default: // what is reserved in tokens depends on the tool alone
+		correction.use[unitTokens] = max(use[unitTokens]-b.reservation(c.Tool)[unitTokens], 0)
 	}
 	end := storeChange{
 		marks:   []mark{endMark(responseID)},
