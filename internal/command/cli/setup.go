@@ -416,7 +416,8 @@ func installedPath() (string, error) {
 		return "", &failure{
 			exitFailed,
 			"npx has this program in its cache, which may be emptied",
-			fmt.Sprintf("run npm install -g %[1]s@%[2]s, then %[1]s setup CLIENT --via binary", version.Name, version.Version),
+			fmt.Sprintf("run npm install -g %[1]s@%[2]s, then %[1]s setup CLIENT --via binary",
+				version.Name, version.Version),
 		}
 	}
 

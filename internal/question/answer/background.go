@@ -70,9 +70,13 @@ func (a *Answerer) Fetch(ctx context.Context, c *call.Call, ref ResponseRef) (*A
 	f := &findings{blockedDomains: p.Search.AllBlockedDomains(strings.Fields(ref.Excluded))}
 	f.addResponse(response)
 	ans, err := a.compose(c, f, p, ref.CallBegan)
+	if err != nil {
+		return nil, err
+	}
+	ans.Meta.Elapsed = time.Since(ref.CallBegan)
 	seconds := response.CompletedAt - response.CreatedAt // negative unless the response is complete
-	if err == nil && response.CreatedAt > 0 && seconds >= 0 {
+	if response.CreatedAt > 0 && seconds >= 0 {
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
 	}
-	return ans, err
+	return ans, nil
 }

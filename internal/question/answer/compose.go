@@ -14,11 +14,11 @@ const defaultMaxCitations = 3
 // firstZone is the time zone in which a day begins first, that of Kiritimati.
 var firstZone = time.FixedZone("", 14*60*60)
 
-// compose makes the answer from what the responses to a question contain. began is when the
-// question was asked. Its date is the date of access to pages without a date. The error is of
-// call.KindNoText.
+// compose makes the answer from what the responses to a question contain, except for Meta.Elapsed.
+// The date of asked, when the question was asked, is the date of access to pages without a date.
+// The error is of call.KindNoText.
 func (a *Answerer) compose(
-	c *call.Call, f *findings, p Profile, began time.Time,
+	c *call.Call, f *findings, p Profile, asked time.Time,
 ) (*Answer, error) {
 	maxCitations := cmp.Or(p.MaxCitations, defaultMaxCitations)
 	text, doc := f.document(maxCitations) // no more names than the answer can cite
@@ -27,8 +27,8 @@ func (a *Answerer) compose(
 	}
 
 	sources := f.sources(text, doc)
-	citations := doc.Citations(sources, maxCitations, a.date(began),
-		began.In(firstZone).Format(time.DateOnly))
+	lastDay := asked.In(firstZone).Format(time.DateOnly)
+	citations := doc.Citations(sources, maxCitations, a.date(asked), lastDay)
 
 	end := "" // the text may be large: it is copied once
 	if f.incompleteNote != "" {
@@ -59,7 +59,6 @@ func (a *Answerer) compose(
 			Queries:       f.queries,
 			Opened:        f.opened,
 			Cost:          p.Cost(c.Used),
-			Elapsed:       time.Since(began),
 		},
 	}, nil
 }
